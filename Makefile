@@ -1,0 +1,40 @@
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint coverage bench clean
+
+help: ## List the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' \
+		| awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
+
+install: $(STAMP) ## Create .venv and install fairbai and the development tools into it
+
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+demo: $(STAMP) ## Show what fairbai does
+	$(BIN)/python examples/demo.py
+
+test: lint ## Run everything that a change must pass
+	$(BIN)/python -m pytest -n 2
+	$(MAKE) coverage
+
+lint: $(STAMP) ## Check style, types and import directions
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+coverage: $(STAMP) ## Measure the coverage, with the JIT off so that kernels are traced too
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m "not slow_without_jit" --cov
+
+bench: $(STAMP) ## Measure fairbai against its peers
+	$(BIN)/python -m benchmarks
+
+clean: ## Remove everything that the other targets create
+	rm -rf .venv build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks examples -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,57 @@
+"""Fair best arm identification: find the best of K options with confidence 1 - delta, in as few trials as possible,
+while every option is guaranteed its minimum share of the trials.
+
+Example:
+    >>> import fairbai as fb
+    >>> instance = fb.Instance([0.5, 0.4, 0.3], family=fb.Bernoulli(), rates=fb.rates.Constant(0.2))
+    >>> fb.solve(instance).weights.round(3)
+    array([0.4, 0.4, 0.2])
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fairbai.allocation import (
+        Allocation,
+        AllocationBatch,
+        PriceOfFairness,
+        lower_bound,
+        price_of_fairness,
+        solve,
+        solve_batch,
+    )
+    from fairbai.problems import Bernoulli, Exponential, Gaussian, Instance, Poisson, rates
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Allocation",
+    "AllocationBatch",
+    "Bernoulli",
+    "Exponential",
+    "Gaussian",
+    "Instance",
+    "Poisson",
+    "PriceOfFairness",
+    "lower_bound",
+    "price_of_fairness",
+    "rates",
+    "solve",
+    "solve_batch",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: Numba alone takes most of half a second to import."""
+    if name in __all__:
+        for package in ("problems", "allocation"):
+            module = import_module(f"fairbai.{package}")
+            if hasattr(module, name):
+                globals()[name] = getattr(module, name)
+                return globals()[name]
+    raise AttributeError(f"module 'fairbai' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

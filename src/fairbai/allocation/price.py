@@ -1,0 +1,82 @@
+"""What an answer costs at least, what it costs in practice, and what part of that is the price of fairness."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairbai.allocation.solve import solve
+from fairbai.problems.checks import confidence
+from fairbai.problems.instance import Instance
+
+
+@dataclass(frozen=True)
+class PriceOfFairness:
+    """How much longer the answer takes because of the floors.
+
+    Attributes:
+        ratio: T*_p / T*, at least 1.
+        fair: T*_p, the characteristic time with the floors.
+        unconstrained: T*, the characteristic time without.
+        upper_bound: max_a w*_a / (p_a + (1 - sum p) w*_a), which is never below ``ratio``. (It is what the feasible
+            allocation p + (1 - sum p) w* costs. The bound printed in the paper is false; see docs/errata.md.)
+    """
+
+    ratio: float
+    fair: float
+    unconstrained: float
+    upper_bound: float
+
+
+def lower_bound(instance: Instance, delta: float) -> float:
+    """T*_p kl(delta, 1 - delta): no fair rule that errs with probability at most delta needs fewer trials on average.
+
+    Example:
+        >>> import fairbai as fb
+        >>> round(fb.lower_bound(fb.Instance([1.0, 0.0]), delta=0.05), 3)
+        21.2
+    """
+    delta = confidence(delta)
+    information = (1.0 - 2.0 * delta) * (math.log1p(-delta) - math.log(delta))
+    return solve(instance).characteristic_time * information
+
+
+def price_of_fairness(instance: Instance) -> PriceOfFairness:
+    """What the floors of an instance cost, as a ratio of characteristic times.
+
+    Example:
+        >>> import fairbai as fb
+        >>> price = fb.price_of_fairness(fb.Instance([1.0, 0.0], rates=fb.rates.Constant([0.8, 0.1])))
+        >>> round(price.ratio, 6)  # 1 / (4 p (1 - p)) for two arms
+        1.5625
+    """
+    free = solve(Instance(instance.means, instance.family))
+    if math.isinf(free.characteristic_time):
+        raise ValueError(
+            "means must have a single best arm: with a tie T* is infinite and has no ratio to T*_p"
+        )
+    fair = solve(instance).characteristic_time
+    reached = instance.floors + instance.spare * free.weights
+    with np.errstate(divide="ignore"):
+        upper_bound = float(np.max(free.weights / reached))
+    ratio = max(1.0, fair / free.characteristic_time)
+    return PriceOfFairness(ratio, fair, free.characteristic_time, max(upper_bound, ratio))
+
+
+def expected_trials(characteristic_time: float, delta: float) -> float:
+    """About how many trials an asymptotically optimal rule takes with the threshold log((1 + log t) / delta).
+
+    The t at which t / T crosses the threshold. That threshold is the one of the paper's tables; it is a heuristic
+    (see docs/errata.md), and a proved one takes longer.
+
+    Example:
+        >>> round(expected_trials(100.0, delta=0.05))
+        507
+    """
+    delta = confidence(delta)
+    if math.isinf(characteristic_time):
+        return math.inf
+    trials = max(characteristic_time, 2.0)
+    for _ in range(100):
+        trials = max(2.0, characteristic_time * math.log((1.0 + math.log(trials)) / delta))
+    return trials

@@ -1,0 +1,332 @@
+"""The allocation problem of the lower bound, solved exactly: w*_p and T*_p for any family and any floors.
+
+The problem is to maximise over w >= p, sum w = 1, the least cost c = min_a C_a(w_b, w_a) of making some arm a
+tie with the best arm b; T*_p = 1 / c. Two numbers fix a candidate: the scale x = w_b and the level s = c / x.
+At level s an arm needs the weight x psi_a(s) (``families.relative_weight``), so w_a = max(p_a, x psi_a(s)), and x
+follows from sum w = 1. What remains is one number: r = d / s - 1 in (0, inf), where d is the divergence of the
+hardest arm, the one closest to the best. In r no digits are lost at either end.
+
+Over the arms U above their floors let S = sum psi_a, H = sum (s psi_a' - psi_a), P = sum p_a, mu = s / (H + S).
+    c is concave in x along the curve, with slope mu (H - [b above its floor])            (slope)
+    c <= mu (P + p_b H + (1 - sum p) max(1, H)) for every level s and every set U         (bound)
+So the optimum has H = 1 where c is smooth, and lies between slopes of opposite sign where an arm just reaches its
+floor (a kink). (bound) is weak duality with the multipliers mu psi_a' on U; mixing those of two candidates so that
+their slopes cancel is a dual point too, and closes the gap at a kink.
+"""
+
+import math
+from collections import namedtuple
+
+import numpy as np
+
+from fairbai.kernels.families import GAUSSIAN, divergence, relative_weight, transport_cost, variance
+from fairbai.kernels.jit import kernel
+from fairbai.kernels.rates import spare_share
+
+TOLERANCE = 1e-12
+MOST_POINTS = 200
+FAR = 1e200  # the excess of an arm that needs no weight at all: infinity, without its nan
+
+MEAN, FLOOR, EXCESS, KAPPA, PSI, RATIO, BEND, LEAVES = range(8)
+"""Rows of the workspace: the instance, what is fixed for it, and what changes with r."""
+
+Arms = namedtuple("Arms", "family count best top level own_floor spare")
+Point = namedtuple("Point", "r x edge value inside floor mass pull mu root")
+"""A candidate: r, x, the x by which U was decided, c = s x, [b in U]; P, S, H and mu; and where Newton expects the optimal r.
+
+These hold numbers only: an array in a tuple would cost reference counting at every call.
+"""
+
+
+@kernel
+def workspace(arms):
+    """Room for one solve with ``arms`` arms; a batch uses it again and again."""
+    return np.empty((LEAVES + 1, arms))
+
+
+@kernel
+def _prepare(family, means, scales, floors, spare, room):
+    """Fill the fixed rows; find the best arm b and the hardest arm.
+
+    An arm's excess is d(b, a) / d(b, hardest) - 1. It is as good as infinite for b itself and, where several arms tie for the
+    best, for all others: such an arm needs no weight.
+    """
+    best, hardest = 0, 1
+    if means[1] > means[0]:
+        best, hardest = 1, 0
+    for a in range(2, means.size):
+        if means[a] > means[hardest]:
+            if means[a] > means[best]:
+                best, hardest = a, best
+            else:
+                hardest = a
+    top, second, scale = means[best], means[hardest], scales[best]
+    gap = top - second
+    level = divergence(family, top, -gap, scale)
+    own = 1.0 / variance(family, top, scale)
+    inverse = 1.0 / gap if gap > 0.0 else 0.0
+    for a in range(means.size):
+        room[MEAN, a] = means[a]
+        room[FLOOR, a] = floors[a]
+        room[KAPPA, a] = variance(family, means[a], scales[a]) * own
+        if level == 0.0:
+            room[EXCESS, a] = 0.0 if top - means[a] <= gap else FAR
+        elif family == GAUSSIAN:
+            room[EXCESS, a] = ((second - means[a]) * inverse) * ((top - means[a] + gap) * inverse)
+        else:
+            room[EXCESS, a] = max(0.0, divergence(family, top, means[a] - top, 1.0) / level - 1.0)
+    room[EXCESS, best] = FAR
+    if level == 0.0:
+        family, level = GAUSSIAN, 1.0  # as the gap vanishes every family looks Gaussian
+    return Arms(family, means.size, best, top, level, floors[best], spare), math.sqrt(room[KAPPA, hardest])
+
+
+@kernel
+def _fill_weights(arms, r, first, room):
+    """For every arm at the level d / (1 + r): psi, H_a = s psi' - psi, -(1 + r) dH_a/dr, and the x that it leaves at.
+
+    An arm leaves its floor where x psi = p.
+    """
+    if first or arms.family == GAUSSIAN:
+        for a in range(arms.count):
+            q = 1.0 / ((1.0 + r) * room[EXCESS, a] + r)
+            psi = room[KAPPA, a] * q
+            room[PSI, a] = psi
+            room[RATIO, a] = psi * q
+            room[BEND, a] = 2.0 * psi * q * (1.0 + q)
+            room[LEAVES, a] = room[FLOOR, a] / psi
+    if arms.family != GAUSSIAN:
+        level = arms.level / (1.0 + r)
+        for a in range(arms.count):
+            if a != arms.best:
+                shortfall = arms.level * (room[EXCESS, a] + r / (1.0 + r))
+                mean, guess = room[MEAN, a], room[PSI, a]  # the Gaussian psi, or that of the last level
+                psi, ratio, bend = relative_weight(
+                    arms.family, mean, arms.top - mean, level, shortfall, guess
+                )
+                room[PSI, a], room[RATIO, a], room[BEND, a] = psi, ratio, level * level * bend
+                room[LEAVES, a] = room[FLOOR, a] / psi
+
+
+@kernel
+def _sum_above_floors(x, count, room):
+    """P, S, H and -(1 + r) dH/dr over the arms above their floors at x, and the x between which these are the same."""
+    floor, mass, pull, turn = 0.0, 0.0, 0.0, 0.0
+    least, most = 0.0, np.inf
+    for a in range(count):
+        leaves = room[LEAVES, a]
+        above = 1.0 if leaves < x else 0.0  # arithmetic instead of a branch that nobody could predict
+        floor += above * room[FLOOR, a]
+        mass += above * room[PSI, a]
+        pull += above * room[RATIO, a]
+        turn += above * room[BEND, a]
+        low = above * leaves
+        least = low if low > least else least
+        high = leaves + above * FAR
+        most = high if high < most else most
+    return floor, mass, pull, turn, least, most
+
+
+@kernel
+def _newton(arms, r, x, inside, mass, pull, turn):
+    """Where H would be 1 if no arm met its floor on the way: Newton on H^(-1/2), which is close to linear in r.
+
+    Below the best arm's own floor c rises with r at least until that floor is met.
+    """
+    if pull == 0.0:
+        return 0.0
+    root = r + 2.0 * pull * (1.0 - math.sqrt(pull)) / turn
+    if inside == 0.0:
+        meet = r + (1.0 + r) * math.expm1(mass / (pull + mass) * math.log(arms.own_floor / x))
+        root = max(root, meet) if pull > 1.0 else meet
+    return root
+
+
+@kernel
+def _balance(arms, r, x, room):
+    """The candidate at r: x such that the weights sum to one.
+
+    The sum is convex and piecewise linear in x: after its first step Newton comes down to the root, dropping arms
+    to their floors, and ends when it drops no more.
+    """
+    last = np.inf
+    while True:
+        edge = x
+        floor, mass, pull, turn, least, most = _sum_above_floors(edge, arms.count, room)
+        inside = 1.0 if edge > arms.own_floor else 0.0
+        if mass + inside == 0.0:
+            x = np.inf  # the guess was so low that nothing is above its floor: begin with everything
+            continue
+        x = (arms.spare + floor + inside * arms.own_floor) / (mass + inside)
+        if least < x <= most and (x > arms.own_floor) == (inside == 1.0) or x >= last:
+            break  # nothing changes, or only by rounding
+        last = x if edge < np.inf else np.inf
+    level = arms.level / (1.0 + r)
+    mu = level / (pull + mass) if mass > 0.0 else np.inf
+    root = _newton(arms, r, x, inside, mass, pull, -turn / (1.0 + r))
+    return Point(r, x, edge, level * x, inside, floor, mass, pull, mu, root)
+
+
+@kernel
+def _bound(arms, point):
+    """An upper bound on the optimum c from the dual point of one candidate; see (bound) above."""
+    if point.mass == 0.0:
+        return np.inf
+    return point.mu * (point.floor + arms.own_floor * point.pull + arms.spare * max(1.0, point.pull))
+
+
+@kernel
+def _mixed_bound(arms, low, high):
+    """The same from two candidates on either side of the optimum, mixed so that their slopes cancel."""
+    up, down = low.mu * (low.pull - 1.0), high.mu * (1.0 - high.pull)
+    if low.mass == 0.0 or high.mass == 0.0 or up <= 0.0 or down <= 0.0:
+        return np.inf
+    low_mu = low.mu * down / (up + down)
+    high_mu = high.mu * up / (up + down)
+    floors = low_mu * low.floor + high_mu * high.floor
+    return floors + (low_mu + high_mu) * (arms.own_floor + arms.spare)
+
+
+@kernel
+def _tangent(point):
+    """Slope of c by c r along the curve; (c r, c) is the plane of (x, c) in coordinates that lose no digits."""
+    rest = point.pull * point.r + point.mass * (1.0 + point.r) + point.inside
+    return (point.pull - point.inside) / rest
+
+
+@kernel
+def _crossing(low, high):
+    """The r at which the tangents at two candidates meet."""
+    low_slope, high_slope = _tangent(low), _tangent(high)
+    start = low.value * low.r
+    rise = high.value - low.value + low_slope * start - high_slope * high.value * high.r
+    cross = rise / (low_slope - high_slope)
+    return cross / (low.value + low_slope * (cross - start))
+
+
+@kernel
+def _first_kink(arms, x, room):
+    """The largest r at which an arm leaves its floor while the best arm alone has all that is spare."""
+    largest = 0.0
+    for a in range(arms.count):
+        excess = room[EXCESS, a]
+        if excess < FAR:
+            psi = room[FLOOR, a] / x
+            if arms.family == GAUSSIAN:
+                r = (room[KAPPA, a] / psi - excess) / (1.0 + excess)
+            else:
+                up = (arms.top - room[MEAN, a]) / (1.0 + psi)
+                shortfall = (1.0 + psi) * divergence(arms.family, room[MEAN, a] + up, -up, 1.0)
+                part = shortfall / arms.level - excess
+                r = part / (1.0 - part)
+            largest = max(largest, r)
+    return largest * (1.0 - TOLERANCE)
+
+
+@kernel
+def _next_r(arms, low, high, point, streak, room):
+    """The next r between ``low`` and ``high``: Newton, the crossing of tangents at a kink, or halving."""
+    r = point.root
+    if point.pull == 0.0 and low.value == 0.0:
+        r = _first_kink(arms, point.x, room)
+    elif (
+        low.value > 0.0 and high.value > 0.0 and streak < 2 and low.root - high.root > 0.5 * (high.r - low.r)
+    ):
+        r = _crossing(low, high)  # Newton from either side points past the other: a kink is between
+    if streak <= 4 and low.r < r < high.r:
+        return r
+    if high.r == np.inf:
+        return 8.0 * low.r
+    if high.r > 4.0 * low.r:
+        return math.sqrt(low.r * high.r) if low.r > 0.0 else high.r / 8.0
+    return 0.5 * (low.r + high.r)
+
+
+@kernel
+def _search(arms, r, room):
+    """Close in on the optimal r from both sides. Returns the best candidate and the least dual bound; psi stays in ``room``."""
+    low = Point(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    high = Point(np.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    found, point, bound, x, streak, side = low, low, np.inf, np.inf, 0, 0.0
+    for number in range(MOST_POINTS):
+        _fill_weights(arms, r, number == 0, room)
+        point = _balance(arms, r, x, room)
+        x = point.x
+        if point.value > found.value:
+            found = point
+        bound = min(bound, _bound(arms, point))
+        if found.value >= (1.0 - TOLERANCE) * bound:
+            break
+        rising = 1.0 if point.pull > point.inside else -1.0
+        streak = streak + 1 if rising == side else 0
+        side = rising
+        if rising > 0.0:
+            low = point
+        else:
+            high = point
+        bound = min(bound, _mixed_bound(arms, low, high))
+        if found.value >= (1.0 - TOLERANCE) * bound:
+            break
+        r = _next_r(arms, low, high, point, streak, room)
+        if not low.r < r < high.r:
+            break
+    if found.r != point.r:
+        _fill_weights(arms, found.r, False, room)
+        found = _balance(arms, found.r, found.edge, room)
+    return found, bound
+
+
+@kernel
+def least_cost(family, means, scales, weights, best):
+    """min over a of the transport cost of the pair (best, a): 1 / T at these weights."""
+    least = np.inf
+    top, scale, weight = means[best], scales[best], weights[best]
+    noise = scale / weight if weight > 0.0 else np.inf
+    for a in range(means.size):
+        if family == GAUSSIAN:
+            gap = top - means[a]
+            cost = 0.5 * gap * gap / (scales[a] / weights[a] + noise)
+        else:
+            cost = transport_cost(family, top, scale, weight, means[a], scales[a], weights[a])
+        least = cost if cost < least and a != best else least
+    return least
+
+
+@kernel
+def _allocate(family, means, scales, floors, spare, weights, room):
+    arms, r = _prepare(family, means, scales, floors, spare, room)
+    bound = np.inf
+    if spare > 0.0:
+        point, bound = _search(arms, r, room)
+        for a in range(arms.count):
+            weights[a] = max(floors[a], point.x * room[PSI, a]) if room[LEAVES, a] < point.edge else floors[a]
+        weights[arms.best] = point.x if point.inside == 1.0 else arms.own_floor
+    else:
+        weights[:] = floors
+    cost = least_cost(family, means, scales, weights, arms.best)
+    certain = spare <= 0.0 or cost == 0.0  # there is no choice, or T*_p is infinite
+    return arms.best, cost, 0.0 if certain else max(0.0, 1.0 - cost / bound)
+
+
+@kernel
+def allocate(family, means, scales, floors, spare, weights, room):
+    """Write w*_p into ``weights``.
+
+    ``spare`` is 1 - sum p, at least 0. With ties for the best arm the allocation is the limit of a vanishing gap:
+    all that is spare goes to the tied arms.
+
+    Returns:
+        The best arm, 1 / T*_p, and the certified relative gap between T*_p as returned and its dual bound.
+    """
+    if family == GAUSSIAN:  # a constant, so that the compiler drops the other families: twice as fast
+        return _allocate(GAUSSIAN, means, scales, floors, spare, weights, room)
+    return _allocate(family, means, scales, floors, spare, weights, room)
+
+
+@kernel
+def allocate_batch(family, means, scales, floors, weights, best, costs, gaps):
+    """``allocate`` for every row; ``scales`` are the same for all."""
+    room = workspace(means.shape[1])
+    for i in range(means.shape[0]):
+        spare = spare_share(floors[i])
+        best[i], costs[i], gaps[i] = allocate(family, means[i], scales, floors[i], spare, weights[i], room)

@@ -1,0 +1,51 @@
+"""The one decorator of every kernel, and where compiled kernels are kept between processes."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+
+
+def _sources_hash() -> str:
+    """Hash of all kernel sources.
+
+    Numba notices a change of the file that holds a cached function, but not of a file that it calls into.
+    A directory for each state of the sources makes a stale callee impossible.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache_root() -> Path:
+    """FAIRBAI_CACHE_DIR, else the user's cache directory, else (no home that can be written) a temporary one."""
+    if named := os.environ.get("FAIRBAI_CACHE_DIR"):
+        return Path(named)
+    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairbai"
+    try:
+        user.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return Path(tempfile.gettempdir()) / f"fairbai-{os.getuid()}"
+    return user if os.access(user, os.W_OK) else Path(tempfile.gettempdir()) / f"fairbai-{os.getuid()}"
+
+
+CACHE_DIRECTORY = _cache_root() / _sources_hash()
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile ``function`` without the GIL and keep the machine code in ``CACHE_DIRECTORY``.
+
+    ``error_model="numpy"`` drops the zero-division check that would stop the compiler from using vector
+    instructions. ``fastmath`` stays off: with the JIT off the same code must give the same bits.
+    """
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(CACHE_DIRECTORY)  # read once, when the dispatcher is made
+    try:
+        return numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)
+    finally:
+        numba.config.CACHE_DIR = before

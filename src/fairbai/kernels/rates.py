@@ -1,0 +1,74 @@
+"""Fairness rates as integer codes: the floor of every arm, given the means.
+
+The theta-dependent rates are defined for every vector of means that learning can produce; where a formula divides
+by zero its limit is used, or equal rates where it has none.
+"""
+
+import math
+
+from fairbai.kernels.jit import kernel
+
+EPSILON = 2.0**-52
+CONSTANT, PROPORTIONAL, SOFTMAX, INVERSE_GAP, GAP = range(5)
+
+
+@kernel
+def spare_share(floors):
+    """1 - sum(floors), summed with compensation so that a small rest keeps its digits.
+
+    A rest that is within rounding of 0 is 0: the floors are then the only allocation.
+    """
+    rest, lost = 1.0, 0.0
+    for a in range(floors.size):
+        new = rest - floors[a]
+        lost += (rest - new) - floors[a] if rest >= floors[a] else rest - (floors[a] + new)
+        rest = new
+    rest += lost
+    return rest if rest > floors.size * EPSILON else 0.0
+
+
+@kernel
+def _two_largest(means):
+    """The largest mean and the second largest (the same if two arms tie)."""
+    top, second = max(means[0], means[1]), min(means[0], means[1])
+    for a in range(2, means.size):
+        if means[a] > top:
+            top, second = means[a], top
+        elif means[a] > second:
+            second = means[a]
+    return top, second
+
+
+@kernel
+def fill_floors(rate, p0, temperature, means, floors):
+    """Write the theta-dependent floors p0 f_a / sum f; CONSTANT leaves ``floors`` as it is.
+
+    f is the mean clipped at 0 (PROPORTIONAL), exp(mean / temperature) (SOFTMAX), 1 / max(gap, least gap)
+    (INVERSE_GAP) or the gap (GAP).
+    """
+    if rate == CONSTANT:
+        return
+    top, second = _two_largest(means)
+    least = top - second
+    total = 0.0
+    for a in range(means.size):
+        gap = top - means[a]
+        if rate == PROPORTIONAL:
+            share = max(means[a], 0.0)
+        elif rate == SOFTMAX:
+            share = math.exp(-gap / temperature)
+        elif rate == INVERSE_GAP:
+            share = 1.0 if gap <= least else least / gap
+        else:  # GAP
+            share = gap
+        floors[a] = share
+        total += share
+    for a in range(means.size):
+        floors[a] = p0 * (floors[a] / total) if total > 0.0 else p0 / means.size
+
+
+@kernel
+def fill_floors_batch(rate, p0, temperature, means, floors):
+    """``fill_floors`` for every row."""
+    for i in range(means.shape[0]):
+        fill_floors(rate, p0, temperature, means[i], floors[i])

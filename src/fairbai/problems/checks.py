@@ -1,0 +1,69 @@
+"""Checks of numbers that users give: each error names the argument, what was expected, and what came."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Numbers = Sequence[float] | npt.NDArray[Any]
+
+SUM_TOLERANCE = 1e-9
+
+
+def array(name: str, value: Any, arms: int | None = None, dimensions: int = 1) -> Array:
+    """``value`` as a new read-only array of finite numbers: a vector with one entry an arm, or rows of them."""
+    try:
+        numbers = np.array(value, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, got {value!r}") from None
+    if numbers.ndim != dimensions:
+        expected = "a vector" if dimensions == 1 else "a matrix"
+        raise ValueError(f"{name} must be {expected}, got shape {numbers.shape}")
+    if arms is not None and numbers.shape[-1] != arms:
+        raise ValueError(f"{name} must have one entry an arm ({arms}), got {numbers.shape[-1]}")
+    refuse(name, "be finite", numbers, ~np.isfinite(numbers))
+    numbers.setflags(write=False)
+    return numbers
+
+
+def refuse(name: str, expected: str, numbers: Array, wrong: npt.NDArray[np.bool_]) -> None:
+    """Raise an error that shows the first wrong number and where it stands."""
+    if wrong.any():
+        where = tuple(int(index[0]) for index in np.nonzero(wrong))
+        place = f"arm {where[-1]}" + (f" of row {where[0]}" if len(where) == 2 else "")
+        raise ValueError(f"{name} must {expected}, got {numbers[where]} for {place}")
+
+
+def number(name: str, value: Any, low: float, high: float, expected: str) -> float:
+    """``value`` as a float in [low, high]; ``expected`` is how the error describes the interval."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be {expected}, got {value!r}") from None
+    if not low <= result <= high:
+        raise ValueError(f"{name} must be {expected}, got {value!r}")
+    return result
+
+
+def confidence(delta: Any) -> float:
+    """``delta`` as a float in (0, 1/2)."""
+    return number("delta", delta, math.ulp(0.0), math.nextafter(0.5, 0.0), "in (0, 1/2)")
+
+
+def floors(name: str, value: Any, arms: int, dimensions: int = 1) -> Array:
+    """``value`` as floors: not negative, and of sum at most 1.
+
+    A sum that passes 1 by no more than ``SUM_TOLERANCE`` is meant to be 1, and the floors are scaled to it.
+    """
+    result = array(name, value, arms, dimensions)
+    refuse(name, "not be negative", result, result < 0.0)
+    totals = result.sum(axis=-1, keepdims=True)
+    if (totals > 1.0 + SUM_TOLERANCE).any():
+        raise ValueError(f"{name} must sum to at most 1, got {totals.max():.12g}")
+    if (totals > 1.0).any():
+        result = result / np.maximum(totals, 1.0)
+        result.setflags(write=False)
+    return result

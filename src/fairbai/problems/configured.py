@@ -1,0 +1,66 @@
+"""What families, rates and rules have in common: frozen parameters, equality, and one JSON form."""
+
+import re
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Configured:
+    """A frozen dataclass that is named by its class in snake case and described by its parameters.
+
+    ``{"kind": "inverse_gap", "p0": 0.7}`` stands for ``InverseGap(p0=0.7)`` in JSON, TOML and over HTTP. A direct
+    subclass is a family of kinds; ``from_dict`` knows all its subclasses, those of users too.
+    """
+
+    kind: ClassVar[str]
+    _known: ClassVar[dict[str, type["Configured"]]]
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if Configured in cls.__bases__:
+            cls._known = {}
+        else:
+            cls.kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+            cls._known[cls.kind] = cls
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form: the kind and the parameters."""
+        parameters = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"kind": self.kind, **{name: _plain(value) for name, value in parameters.items()}}
+
+    @classmethod
+    def from_dict(cls, form: dict[str, Any] | str) -> Self:
+        """The object of a JSON form; a bare string is a kind with its default parameters."""
+        form = {"kind": form} if isinstance(form, str) else dict(form)
+        kind = form.pop("kind", None)
+        found = cls._known.get(str(kind))
+        if found is None or not issubclass(found, cls):
+            raise ValueError(f"kind must be one of {', '.join(sorted(cls._known))}, got {kind!r}")
+        allowed = [field.name for field in fields(found)]
+        for name in form:
+            if name not in allowed:
+                takes = ", ".join(allowed) or "no parameters"
+                raise ValueError(f"{kind} takes {takes}, got {name!r}")
+        try:
+            return found(**form)
+        except TypeError as error:
+            raise ValueError(f"{kind} takes {', '.join(allowed)}: {error}") from None
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(
+            np.array_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
+        )
+
+    def __hash__(self) -> int:
+        return hash(
+            (type(self), *(np.asarray(getattr(self, field.name)).tobytes() for field in fields(self)))
+        )
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value

@@ -1,0 +1,183 @@
+"""Reward families: one-parameter exponential families, named by their mean.
+
+Each is a few parameters, checks and a sampler; the numerical bodies are in ``kernels.families`` under the same code.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fairbai.kernels import families as kernels
+from fairbai.problems.checks import Array, Numbers, array, refuse
+from fairbai.problems.configured import Configured
+
+
+@dataclass(frozen=True, eq=False)
+class Family(Configured):
+    """A family of reward distributions with one unknown parameter, the mean.
+
+    The sufficient statistic of an arm is the number of its rewards and the sum of ``statistic(reward)``.
+    """
+
+    code: ClassVar[int]
+    low: ClassVar[float] = -np.inf
+    high: ClassVar[float] = np.inf
+
+    @abstractmethod
+    def sample(
+        self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
+    ) -> Array:
+        """Rewards of arms with these means; with a ``size``, that many for each arm (its last axis is the arm)."""
+
+    def scales(self, arms: int) -> Array:
+        """The known variance of every arm; 1 for a family whose variance follows from the mean."""
+        return np.ones(arms)
+
+    def check_means(self, means: Any, dimensions: int = 1) -> Array:
+        """The means as a vector (or a matrix, one row an instance), all strictly inside the domain of the family."""
+        checked = array("means", means, dimensions=dimensions)
+        if checked.shape[-1] < 2:
+            raise ValueError(f"means must hold at least two arms, got {checked.shape[-1]}")
+        domain = f"in ({self.low:g}, {self.high:g})" if self.high < np.inf else f"greater than {self.low:g}"
+        outside = (checked <= self.low) | (checked >= self.high)
+        refuse("means", f"be {domain} for {self.kind} arms", checked, outside)
+        return checked
+
+    def statistic(self, reward: Any) -> float:
+        """What a reward adds to the sum of its arm; an error if the family cannot produce such a reward."""
+        try:
+            value = float(reward)
+        except (TypeError, ValueError):
+            raise ValueError(f"reward must be a number, got {reward!r}") from None
+        if not np.isfinite(value):
+            raise ValueError(f"reward must be finite, got {reward!r}")
+        return value
+
+    def divergence(self, mean: float, other: float, arm: int = 0, arms: int = 1) -> float:
+        """Kullback-Leibler divergence between two members of the family.
+
+        Example:
+            >>> Gaussian(variance=2.0).divergence(1.0, 0.0)
+            0.25
+        """
+        return float(kernels.divergence(self.code, mean, other - mean, self.scales(max(arms, arm + 1))[arm]))
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian(Family):
+    """Normal rewards with known variance: one for all arms, or one an arm.
+
+    Example:
+        >>> Gaussian(variance=[1.0, 4.0]).scales(2)
+        array([1., 4.])
+    """
+
+    variance: float | Numbers = 1.0
+    code: ClassVar[int] = kernels.GAUSSIAN
+
+    def __post_init__(self) -> None:
+        numbers = array("variance", np.atleast_1d(np.asarray(self.variance)))
+        refuse("variance", "be positive", numbers, numbers <= 0.0)
+        object.__setattr__(self, "variance", float(numbers[0]) if np.ndim(self.variance) == 0 else numbers)
+
+    def scales(self, arms: int) -> Array:
+        """The variance of every arm."""
+        if isinstance(self.variance, np.ndarray):
+            return array("variance", self.variance, arms)
+        return np.full(arms, self.variance)
+
+    def sample(
+        self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
+    ) -> Array:
+        """Normal rewards."""
+        means = np.asarray(means)
+        return rng.normal(means, np.sqrt(self.scales(means.size)), _shape(means, size))
+
+
+@dataclass(frozen=True, eq=False)
+class Bernoulli(Family):
+    """Rewards 0 and 1: a click, a conversion, a success.
+
+    Example:
+        >>> round(Bernoulli().divergence(0.5, 0.25), 4)
+        0.1438
+    """
+
+    code: ClassVar[int] = kernels.BERNOULLI
+    low: ClassVar[float] = 0.0
+    high: ClassVar[float] = 1.0
+
+    def statistic(self, reward: Any) -> float:
+        """The reward, which must be 0 or 1."""
+        value = super().statistic(reward)
+        if value not in (0.0, 1.0):
+            raise ValueError(f"reward of a bernoulli arm must be 0 or 1, got {reward!r}")
+        return value
+
+    def sample(
+        self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
+    ) -> Array:
+        """Rewards 0.0 and 1.0."""
+        means = np.asarray(means)
+        return (rng.random(_shape(means, size)) < means).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Poisson(Family):
+    """Counts: 0, 1, 2, ...
+
+    Example:
+        >>> round(Poisson().divergence(2.0, 1.0), 4)
+        0.3863
+    """
+
+    code: ClassVar[int] = kernels.POISSON
+    low: ClassVar[float] = 0.0
+
+    def statistic(self, reward: Any) -> float:
+        """The reward, which must be a count."""
+        value = super().statistic(reward)
+        if value < 0.0 or value != int(value):
+            raise ValueError(f"reward of a poisson arm must be a whole number from 0, got {reward!r}")
+        return value
+
+    def sample(
+        self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
+    ) -> Array:
+        """Counts, as floats."""
+        means = np.asarray(means)
+        return rng.poisson(means, _shape(means, size)).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Exponential(Family):
+    """Waiting times with an exponential distribution.
+
+    Example:
+        >>> round(Exponential().divergence(2.0, 1.0), 4)
+        0.3069
+    """
+
+    code: ClassVar[int] = kernels.EXPONENTIAL
+    low: ClassVar[float] = 0.0
+
+    def statistic(self, reward: Any) -> float:
+        """The reward, which must not be negative."""
+        value = super().statistic(reward)
+        if value < 0.0:
+            raise ValueError(f"reward of an exponential arm must not be negative, got {reward!r}")
+        return value
+
+    def sample(
+        self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
+    ) -> Array:
+        """Waiting times."""
+        means = np.asarray(means)
+        return rng.exponential(means, _shape(means, size))
+
+
+def _shape(means: Array, size: int | tuple[int, ...] | None) -> tuple[int, ...]:
+    lead = () if size is None else (size,) if isinstance(size, int) else size
+    return (*lead, means.size)

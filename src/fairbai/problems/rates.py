@@ -1,0 +1,192 @@
+"""Fairness rates: the share of the trials that every arm is guaranteed.
+
+``Constant`` rates are known beforehand. The others depend on the means theta and are learned with them; they are
+defined for every vector of means, also with ties, all means equal, or negative means. ``p0`` is their sum.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from fairbai.kernels import allocation as allocation_kernels
+from fairbai.kernels import rates as kernels
+from fairbai.problems import checks
+from fairbai.problems.checks import Array, Numbers
+from fairbai.problems.configured import Configured
+
+if TYPE_CHECKING:
+    from fairbai.problems.instance import Instance
+
+
+@dataclass(frozen=True, eq=False)
+class Rate(Configured):
+    """A map from means to floors."""
+
+    @abstractmethod
+    def floors(self, means: Numbers) -> Array:
+        """The floor of every arm: not negative, with a sum of at most 1."""
+
+    def floors_batch(self, means: Array) -> Array:
+        """``floors`` for every row of a matrix of means."""
+        return np.array([self.floors(row) for row in means])
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(Rate):
+    """Floors that are known beforehand: one for all arms, or one an arm.
+
+    Example:
+        >>> Constant(0.1).floors([0.3, 0.2, 0.1])
+        array([0.1, 0.1, 0.1])
+    """
+
+    floor: float | Numbers = 0.0
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.floor) == 0:
+            floor = checks.number("floor", self.floor, 0.0, 1.0, "in [0, 1]")
+            object.__setattr__(self, "floor", floor)
+        else:
+            object.__setattr__(self, "floor", checks.floors("floor", self.floor, np.size(self.floor)))
+
+    def floors(self, means: Numbers) -> Array:
+        """The floors, whatever the means."""
+        floor = self.floor if isinstance(self.floor, np.ndarray) else np.full(len(means), self.floor)
+        return checks.floors("rates", floor, len(means))
+
+    def floors_batch(self, means: Array) -> Array:
+        """The same floors in every row."""
+        return np.tile(self.floors(means[0]), (len(means), 1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Learned(Rate):
+    """A theta-dependent rate that a kernel computes."""
+
+    p0: float
+    code: ClassVar[int]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p0", checks.number("p0", self.p0, 0.0, 1.0, "in [0, 1]"))
+
+    def floors(self, means: Numbers) -> Array:
+        """The floors at these means."""
+        means = checks.array("means", means)
+        floors = np.empty(means.size)
+        kernels.fill_floors(self.code, self.p0, getattr(self, "temperature", 1.0), means, floors)
+        floors.setflags(write=False)
+        return floors
+
+    def floors_batch(self, means: Array) -> Array:
+        """The floors at the means of every row."""
+        floors = np.empty(means.shape)
+        kernels.fill_floors_batch(self.code, self.p0, getattr(self, "temperature", 1.0), means, floors)
+        return floors
+
+
+@dataclass(frozen=True, eq=False)
+class Proportional(_Learned):
+    """p0 θ_a / Σ θ, with negative means counted as 0; equal rates where no mean is positive.
+
+    Example:
+        >>> Proportional(0.8).floors([3.0, 1.0, -2.0])
+        array([0.6, 0.2, 0. ])
+    """
+
+    code: ClassVar[int] = kernels.PROPORTIONAL
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax(_Learned):
+    """p0 exp(θ_a / temperature) / Σ exp(θ / temperature).
+
+    Example:
+        >>> Softmax(0.6).floors([1.0, 1.0])
+        array([0.3, 0.3])
+    """
+
+    temperature: float = 1.0
+    code: ClassVar[int] = kernels.SOFTMAX
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        temperature = checks.number("temperature", self.temperature, 1e-300, 1e300, "positive")
+        object.__setattr__(self, "temperature", temperature)
+
+
+@dataclass(frozen=True, eq=False)
+class InverseGap(_Learned):
+    """The paper's agonistic rate: p0 f_a / Σ f with f_a = 1 / max(Δ_a, Δ_min).
+
+    Where arms tie for the best, they share p0 equally: the limit of a vanishing gap.
+
+    Example:
+        >>> InverseGap(0.9).floors([1.0, 0.5, -1.0])
+        array([0.4, 0.4, 0.1])
+    """
+
+    code: ClassVar[int] = kernels.INVERSE_GAP
+
+
+@dataclass(frozen=True, eq=False)
+class Gap(_Learned):
+    """The paper's antagonistic rate: p0 Δ_a / Σ Δ; equal rates where all means are equal.
+
+    Example:
+        >>> Gap(0.9).floors([1.0, 0.5, 0.0])
+        array([0. , 0.3, 0.6])
+    """
+
+    code: ClassVar[int] = kernels.GAP
+
+
+@dataclass(frozen=True, eq=False)
+class Custom(Rate):
+    """Any function from means to floors.
+
+    Example:
+        >>> Custom(lambda means: 0.5 / len(means)).floors([0.2, 0.1])
+        array([0.25, 0.25])
+    """
+
+    function: Callable[[Array], Any]
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ValueError(f"function must be callable, got {self.function!r}")
+
+    def floors(self, means: Numbers) -> Array:
+        """What the function returns (one number stands for all arms), checked."""
+        means = checks.array("means", means)
+        result = self.function(means.copy())
+        if np.ndim(result) == 0:
+            result = [result] * means.size
+        return checks.floors("rates returned by the custom function", result, means.size)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Not possible: a function has no JSON form."""
+        raise ValueError("custom rates cannot be written as JSON: a function has no such form")
+
+
+def blended(instance: "Instance", p0: float, alpha: float) -> Constant:
+    """The paper's pre-specified rates p0 (alpha w* + (1 - alpha) v), with v proportional to 1 / w*.
+
+    w* is the unconstrained allocation of the instance. alpha = 0.9 is the paper's agonistic setting (the floors
+    help to explore), alpha = 0.1 its antagonistic one.
+
+    Example:
+        >>> import fairbai as fb
+        >>> blended(fb.Instance([1.0, 0.0]), p0=0.9, alpha=0.1).floor
+        array([0.45, 0.45])
+    """
+    p0 = checks.number("p0", p0, 0.0, 1.0, "in [0, 1]")
+    alpha = checks.number("alpha", alpha, 0.0, 1.0, "in [0, 1]")
+    means, arms = instance.means, instance.means.size
+    weights = np.empty(arms)
+    none, room = np.zeros(arms), allocation_kernels.workspace(arms)
+    allocation_kernels.allocate(instance.family.code, means, instance.scales, none, 1.0, weights, room)
+    inverse = 1.0 / weights
+    return Constant(p0 * (alpha * weights + (1.0 - alpha) * inverse / inverse.sum()))
