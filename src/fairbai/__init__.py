@@ -1,5 +1,7 @@
-"""Fair best arm identification: find the best of K options with confidence 1 - delta, in as few trials as possible,
-while every option is guaranteed its minimum share of the trials.
+"""Fair best arm identification.
+
+Find the best of K options with confidence 1 - delta, in as few trials as possible, while every option is guaranteed
+its minimum share of the trials.
 
 Example:
     >>> import fairbai as fb

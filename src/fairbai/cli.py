@@ -54,16 +54,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"fairbai {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    add = {"formatter_class": argparse.RawDescriptionHelpFormatter}
+    raw = argparse.RawDescriptionHelpFormatter
     about = "the optimal allocation of an instance beside its floors, and the price of fairness"
     one = commands.add_parser(
-        "solve", help=about, description=about, epilog=EXAMPLES["solve"] + FILE_HELP, **add
+        "solve", help=about, description=about, epilog=EXAMPLES["solve"] + FILE_HELP, formatter_class=raw
     )
     _add_instance(one)
     one.set_defaults(command=_solve)
     about = "how many trials an experiment will take, with its floors and without"
     two = commands.add_parser(
-        "plan", help=about, description=about, epilog=EXAMPLES["plan"] + FILE_HELP, **add
+        "plan", help=about, description=about, epilog=EXAMPLES["plan"] + FILE_HELP, formatter_class=raw
     )
     _add_instance(two)
     two.add_argument("--per-day", type=float, metavar="N", help="trials a day, to tell the days as well")
@@ -72,17 +72,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_instance(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--file", type=Path, metavar="TOML", help="read the instance from a file; flags go before it"
-    )
+    parser.add_argument("--file", type=Path, metavar="TOML", help="read the instance from a file; flags go before it")
     parser.add_argument("--means", type=float, nargs="+", metavar="MEAN", help="the mean reward of every arm")
     parser.add_argument("--family", help="gaussian (default), bernoulli, poisson or exponential")
-    parser.add_argument(
-        "--variance", type=float, nargs="+", metavar="V", help="of Gaussian arms: one, or one an arm"
-    )
-    parser.add_argument(
-        "--floors", type=float, nargs="+", metavar="P", help="guaranteed share: one, or one an arm"
-    )
+    parser.add_argument("--variance", type=float, nargs="+", metavar="V", help="of Gaussian arms: one, or one an arm")
+    parser.add_argument("--floors", type=float, nargs="+", metavar="P", help="guaranteed share: one, or one an arm")
     parser.add_argument(
         "--rates",
         metavar="KIND",
@@ -90,9 +84,7 @@ def _add_instance(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--p0", type=float, help="the sum of such floors")
     parser.add_argument("--temperature", type=float, help="of softmax rates (default 1)")
-    parser.add_argument(
-        "--delta", type=float, help="probability of a wrong answer, in (0, 1/2) (default 0.05)"
-    )
+    parser.add_argument("--delta", type=float, help="probability of a wrong answer, in (0, 1/2) (default 0.05)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
@@ -103,9 +95,7 @@ def _question(options: argparse.Namespace) -> tuple[Instance, float]:
         form = tomllib.loads(options.file.read_text(encoding="utf-8"))
         for key in form:
             if key not in ("means", "family", "rates", "delta"):
-                raise ValueError(
-                    f"{options.file} may have the keys means, family, rates and delta, got {key!r}"
-                )
+                raise ValueError(f"{options.file} may have the keys means, family, rates and delta, got {key!r}")
     if options.means is not None:
         form["means"] = options.means
     if "means" not in form:
@@ -225,9 +215,7 @@ def _plan(options: argparse.Namespace) -> None:
         return
     days = f" ({report['days']:.1f} days)" if "days" in report else ""
     print(f"About {_count(trials)} trials{days} find the best arm with {100 * (1 - delta):g} % confidence.")
-    print(
-        f"Without floors it would be {_count(free)}: fairness costs {_count(trials - free)} trials, a factor of"
-    )
+    print(f"Without floors it would be {_count(free)}: fairness costs {_count(trials - free)} trials, a factor of")
     print(f"{report['price_of_fairness']:.3f} (never more than {report['price_upper_bound']:.3f}).\n")
     print(
         _table(
@@ -244,9 +232,7 @@ def _plan(options: argparse.Namespace) -> None:
             ],
         )
     )
-    print(
-        f"No fair rule needs fewer than {_count(report['lower_bound'])} trials on average (the lower bound)."
-    )
+    print(f"No fair rule needs fewer than {_count(report['lower_bound'])} trials on average (the lower bound).")
     print(f"Expected trials are {STOPPING_NOTE}.")
 
 

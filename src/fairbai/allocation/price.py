@@ -52,9 +52,7 @@ def price_of_fairness(instance: Instance) -> PriceOfFairness:
     """
     free = solve(Instance(instance.means, instance.family))
     if math.isinf(free.characteristic_time):
-        raise ValueError(
-            "means must have a single best arm: with a tie T* is infinite and has no ratio to T*_p"
-        )
+        raise ValueError("means must have a single best arm: with a tie T* is infinite and has no ratio to T*_p")
     fair = solve(instance).characteristic_time
     reached = instance.floors + instance.spare * free.weights
     with np.errstate(divide="ignore"):

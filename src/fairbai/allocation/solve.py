@@ -1,6 +1,7 @@
 """The allocation w*_p and the characteristic time T*_p of an instance, exactly."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -103,7 +104,7 @@ def solve_batch(
     return AllocationBatch(weights, times, best, _at_floor(weights, floors), gaps)
 
 
-def _same_floors(value: npt.ArrayLike, means: Array) -> Array:
+def _same_floors(value: Any, means: Array) -> Array:
     """Floors given as numbers, for every row of ``means``."""
     if np.ndim(value) == 2:
         floors = check_floors("rates", value, means.shape[1], dimensions=2)

@@ -1,0 +1,1 @@
+"""Every numerical body, once, in the Numba subset of Python."""

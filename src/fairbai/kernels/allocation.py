@@ -32,7 +32,7 @@ MEAN, FLOOR, EXCESS, KAPPA, PSI, RATIO, BEND, LEAVES = range(8)
 
 Arms = namedtuple("Arms", "family count best top level own_floor spare")
 Point = namedtuple("Point", "r x edge value inside floor mass pull mu root")
-"""A candidate: r, x, the x by which U was decided, c = s x, [b in U]; P, S, H and mu; and where Newton expects the optimal r.
+"""A candidate: r, x, the x by which U was decided, c = s x, [b in U]; P, S, H, mu; and the r that Newton goes to.
 
 These hold numbers only: an array in a tuple would cost reference counting at every call.
 """
@@ -48,8 +48,8 @@ def workspace(arms):
 def _prepare(family, means, scales, floors, spare, room):
     """Fill the fixed rows; find the best arm b and the hardest arm.
 
-    An arm's excess is d(b, a) / d(b, hardest) - 1. It is as good as infinite for b itself and, where several arms tie for the
-    best, for all others: such an arm needs no weight.
+    An arm's excess is d(b, a) / d(b, hardest) - 1. It is as good as infinite for b itself and, where several arms tie
+    for the best, for all others: such an arm needs no weight.
     """
     best, hardest = 0, 1
     if means[1] > means[0]:
@@ -101,9 +101,7 @@ def _fill_weights(arms, r, first, room):
             if a != arms.best:
                 shortfall = arms.level * (room[EXCESS, a] + r / (1.0 + r))
                 mean, guess = room[MEAN, a], room[PSI, a]  # the Gaussian psi, or that of the last level
-                psi, ratio, bend = relative_weight(
-                    arms.family, mean, arms.top - mean, level, shortfall, guess
-                )
+                psi, ratio, bend = relative_weight(arms.family, mean, arms.top - mean, level, shortfall, guess)
                 room[PSI, a], room[RATIO, a], room[BEND, a] = psi, ratio, level * level * bend
                 room[LEAVES, a] = room[FLOOR, a] / psi
 
@@ -158,7 +156,7 @@ def _balance(arms, r, x, room):
             x = np.inf  # the guess was so low that nothing is above its floor: begin with everything
             continue
         x = (arms.spare + floor + inside * arms.own_floor) / (mass + inside)
-        if least < x <= most and (x > arms.own_floor) == (inside == 1.0) or x >= last:
+        if (least < x <= most and (x > arms.own_floor) == (inside == 1.0)) or x >= last:
             break  # nothing changes, or only by rounding
         last = x if edge < np.inf else np.inf
     level = arms.level / (1.0 + r)
@@ -229,9 +227,7 @@ def _next_r(arms, low, high, point, streak, room):
     r = point.root
     if point.pull == 0.0 and low.value == 0.0:
         r = _first_kink(arms, point.x, room)
-    elif (
-        low.value > 0.0 and high.value > 0.0 and streak < 2 and low.root - high.root > 0.5 * (high.r - low.r)
-    ):
+    elif low.value > 0.0 and high.value > 0.0 and streak < 2 and low.root - high.root > 0.5 * (high.r - low.r):
         r = _crossing(low, high)  # Newton from either side points past the other: a kink is between
     if streak <= 4 and low.r < r < high.r:
         return r
@@ -244,7 +240,7 @@ def _next_r(arms, low, high, point, streak, room):
 
 @kernel
 def _search(arms, r, room):
-    """Close in on the optimal r from both sides. Returns the best candidate and the least dual bound; psi stays in ``room``."""
+    """Close in on the optimal r from both sides; returns the best candidate and the least dual bound."""
     low = Point(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     high = Point(np.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     found, point, bound, x, streak, side = low, low, np.inf, np.inf, 0, 0.0
@@ -278,14 +274,16 @@ def _search(arms, r, room):
 
 @kernel
 def least_cost(family, means, scales, weights, best):
-    """min over a of the transport cost of the pair (best, a): 1 / T at these weights."""
+    """The least transport cost of a pair (best, a): 1 / T at these weights."""
     least = np.inf
     top, scale, weight = means[best], scales[best], weights[best]
-    noise = scale / weight if weight > 0.0 else np.inf
+    if weight <= 0.0:
+        return 0.0
+    noise = scale / weight
     for a in range(means.size):
         if family == GAUSSIAN:
             gap = top - means[a]
-            cost = 0.5 * gap * gap / (scales[a] / weights[a] + noise)
+            cost = 0.5 * gap * gap * weights[a] / (scales[a] + noise * weights[a])
         else:
             cost = transport_cost(family, top, scale, weight, means[a], scales[a], weights[a])
         least = cost if cost < least and a != best else least
@@ -299,7 +297,8 @@ def _allocate(family, means, scales, floors, spare, weights, room):
     if spare > 0.0:
         point, bound = _search(arms, r, room)
         for a in range(arms.count):
-            weights[a] = max(floors[a], point.x * room[PSI, a]) if room[LEAVES, a] < point.edge else floors[a]
+            above = room[LEAVES, a] < point.edge and room[EXCESS, a] < FAR
+            weights[a] = max(floors[a], point.x * room[PSI, a]) if above else floors[a]
         weights[arms.best] = point.x if point.inside == 1.0 else arms.own_floor
     else:
         weights[:] = floors

@@ -29,7 +29,7 @@ def log1p_minus(u):
 
 @kernel
 def _relative_entropy(mean, change):
-    """mean log(mean / (mean + change)) + change, and its limit for mean = 0."""
+    """The value of mean log(mean / (mean + change)) + change, and its limit for mean = 0."""
     if mean <= 0.0:
         return change
     return -mean * log1p_minus(change / mean)
@@ -61,7 +61,7 @@ def variance(family, mean, scale):
 
 @kernel
 def transport_cost(family, best_mean, best_scale, best_weight, mean, scale, weight):
-    """min over m of best_weight d(best_mean, m) + weight d(mean, m): what it costs to make the two arms tie.
+    """What it costs to make two arms tie: min over m of best_weight d(best_mean, m) + weight d(mean, m).
 
     NOTES part 1. The minimiser divides the gap in the inverse proportion of the weights (over the variances,
     for Gaussian arms).
@@ -74,9 +74,7 @@ def transport_cost(family, best_mean, best_scale, best_weight, mean, scale, weig
     gap = best_mean - mean
     up = gap / (1.0 + pull / best_pull)
     down = gap / (1.0 + best_pull / pull)
-    return weight * divergence(family, mean, up, scale) + best_weight * divergence(
-        family, best_mean, -down, best_scale
-    )
+    return weight * divergence(family, mean, up, scale) + best_weight * divergence(family, best_mean, -down, best_scale)
 
 
 @kernel

@@ -41,11 +41,12 @@ def kernel(function: Callable[..., Any]) -> Any:
     """Compile ``function`` without the GIL and keep the machine code in ``CACHE_DIRECTORY``.
 
     ``error_model="numpy"`` drops the zero-division check that would stop the compiler from using vector
-    instructions. ``fastmath`` stays off: with the JIT off the same code must give the same bits.
+    instructions, and ``forceinline`` the calls between kernels, which would cost as much as a small kernel.
+    ``fastmath`` stays off: with the JIT off the same code must give the same bits.
     """
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(CACHE_DIRECTORY)  # read once, when the dispatcher is made
+    before = vars(numba.config)["CACHE_DIR"]
+    vars(numba.config)["CACHE_DIR"] = str(CACHE_DIRECTORY)  # read once, when the dispatcher is made
     try:
         return numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)
     finally:
-        numba.config.CACHE_DIR = before
+        vars(numba.config)["CACHE_DIR"] = before

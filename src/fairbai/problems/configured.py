@@ -52,14 +52,10 @@ class Configured:
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        return all(
-            np.array_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
-        )
+        return all(np.array_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
 
     def __hash__(self) -> int:
-        return hash(
-            (type(self), *(np.asarray(getattr(self, field.name)).tobytes() for field in fields(self)))
-        )
+        return hash((type(self), *(np.asarray(getattr(self, field.name)).tobytes() for field in fields(self))))
 
 
 def _plain(value: Any) -> Any:

@@ -26,9 +26,7 @@ class Family(Configured):
     high: ClassVar[float] = np.inf
 
     @abstractmethod
-    def sample(
-        self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
-    ) -> Array:
+    def sample(self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
         """Rewards of arms with these means; with a ``size``, that many for each arm (its last axis is the arm)."""
 
     def scales(self, arms: int) -> Array:
@@ -88,9 +86,7 @@ class Gaussian(Family):
             return array("variance", self.variance, arms)
         return np.full(arms, self.variance)
 
-    def sample(
-        self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
-    ) -> Array:
+    def sample(self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
         """Normal rewards."""
         means = np.asarray(means)
         return rng.normal(means, np.sqrt(self.scales(means.size)), _shape(means, size))
@@ -116,9 +112,7 @@ class Bernoulli(Family):
             raise ValueError(f"reward of a bernoulli arm must be 0 or 1, got {reward!r}")
         return value
 
-    def sample(
-        self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
-    ) -> Array:
+    def sample(self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
         """Rewards 0.0 and 1.0."""
         means = np.asarray(means)
         return (rng.random(_shape(means, size)) < means).astype(np.float64)
@@ -143,9 +137,7 @@ class Poisson(Family):
             raise ValueError(f"reward of a poisson arm must be a whole number from 0, got {reward!r}")
         return value
 
-    def sample(
-        self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
-    ) -> Array:
+    def sample(self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
         """Counts, as floats."""
         means = np.asarray(means)
         return rng.poisson(means, _shape(means, size)).astype(np.float64)
@@ -170,9 +162,7 @@ class Exponential(Family):
             raise ValueError(f"reward of an exponential arm must not be negative, got {reward!r}")
         return value
 
-    def sample(
-        self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
-    ) -> Array:
+    def sample(self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
         """Waiting times."""
         means = np.asarray(means)
         return rng.exponential(means, _shape(means, size))
