@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fairbai import sampling, stopping
     from fairbai.allocation import (
         Allocation,
         AllocationBatch,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         solve,
         solve_batch,
     )
+    from fairbai.identifier import Identifier, Status
     from fairbai.problems import Bernoulli, Exponential, Gaussian, Instance, Poisson, rates
 
 __version__ = "0.1.0"
@@ -33,26 +35,33 @@ __all__ = [
     "Bernoulli",
     "Exponential",
     "Gaussian",
+    "Identifier",
     "Instance",
     "Poisson",
     "PriceOfFairness",
+    "Status",
     "lower_bound",
     "price_of_fairness",
     "rates",
+    "sampling",
     "solve",
     "solve_batch",
+    "stopping",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: Numba alone takes most of half a second to import."""
-    if name in __all__:
-        for package in ("problems", "allocation"):
-            module = import_module(f"fairbai.{package}")
-            if hasattr(module, name):
-                globals()[name] = getattr(module, name)
-                return globals()[name]
-    raise AttributeError(f"module 'fairbai' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'fairbai' has no attribute {name!r}")
+    if name in ("sampling", "stopping"):
+        return import_module(f"fairbai.{name}")
+    for package in ("problems", "allocation", "identifier"):
+        module = import_module(f"fairbai.{package}")
+        if hasattr(module, name):
+            break
+    globals()[name] = getattr(module, name)
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

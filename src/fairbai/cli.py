@@ -3,6 +3,7 @@
 import argparse
 import json
 import math
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
@@ -86,6 +87,8 @@ def _add_instance(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--temperature", type=float, help="of softmax rates (default 1)")
     parser.add_argument("--delta", type=float, help="probability of a wrong answer, in (0, 1/2) (default 0.05)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    # argparse takes -1e-3 for a flag; its own pattern of negative numbers has no exponent
+    vars(parser)["_negative_number_matcher"] = re.compile(r"-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
 
 
 def _question(options: argparse.Namespace) -> tuple[Instance, float]:
@@ -125,6 +128,8 @@ def _rates(options: argparse.Namespace) -> dict[str, Any] | None:
             "floor": options.floors[0] if len(options.floors) == 1 else options.floors,
         }
     if options.rates is None:
+        if options.p0 is not None or options.temperature is not None:
+            raise ValueError("--p0 and --temperature belong to --rates, which is missing")
         return None
     form = {"kind": options.rates, "p0": options.p0, "temperature": options.temperature}
     return {key: value for key, value in form.items() if value is not None}
@@ -167,7 +172,7 @@ def _solve(options: argparse.Namespace) -> None:
     instance, delta = _question(options)
     report = _report(instance, delta)
     if options.json:
-        print(json.dumps(report, indent=2))
+        print(json.dumps(_finite(report), indent=2, allow_nan=False))
         return
     print(f"best arm {report['best_arm']} of {instance.means.size} {instance.family.kind} arms\n")
     print(
@@ -195,7 +200,7 @@ def _solve(options: argparse.Namespace) -> None:
                 ["T*_p", f"{report['characteristic_time']:.6g}", "with floors"],
                 ["price of fairness", f"{report['price_of_fairness']:.4f}", f"T*_p / T*, {bound}"],
                 ["duality gap", f"{report['duality_gap']:.1e}", "certified, relative"],
-                ["lower bound", _count(report["lower_bound"]), f"trials on average for delta = {delta:g}"],
+                ["lower bound", f"{report['lower_bound']:,.1f}", f"trials on average for delta = {delta:g}"],
                 ["expected trials", _count(report["expected_trials"]), STOPPING_NOTE],
             ],
         )
@@ -211,7 +216,7 @@ def _plan(options: argparse.Namespace) -> None:
             raise ValueError(f"per-day must be positive, got {options.per_day!r}")
         report["days"] = trials / options.per_day
     if options.json:
-        print(json.dumps(report, indent=2))
+        print(json.dumps(_finite(report), indent=2, allow_nan=False))
         return
     days = f" ({report['days']:.1f} days)" if "days" in report else ""
     print(f"About {_count(trials)} trials{days} find the best arm with {100 * (1 - delta):g} % confidence.")
@@ -232,8 +237,19 @@ def _plan(options: argparse.Namespace) -> None:
             ],
         )
     )
-    print(f"No fair rule needs fewer than {_count(report['lower_bound'])} trials on average (the lower bound).")
+    least = report["lower_bound"]
+    least = f"{math.floor(least):,}" if math.isfinite(least) else "infinitely many"
+    print(f"Every fair rule needs at least {least} trials on average (the lower bound).")
     print(f"Expected trials are {STOPPING_NOTE}.")
+
+
+def _finite(value: Any) -> Any:
+    """``value`` for JSON, which has no infinity: null stands for it."""
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _count(number: float) -> str:

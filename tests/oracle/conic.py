@@ -118,9 +118,7 @@ class ClarabelGaussian:
         return 1.0 / (self.unit * float(values[-1])), values[:-1]
 
 
-def _cone_rows(
-    theta: Floats, variances: Floats, best: int, others: NDArray[np.intp], unit: float
-) -> sparse.csr_matrix:
+def _cone_rows(theta: Floats, variances: Floats, best: int, others: NDArray[np.intp], unit: float) -> sparse.csr_matrix:
     """Return the rows -(n_a + n_b - 2u, n_a - n_b, 2u) of the other arms, every cone times sqrt(v_a v_b)."""
     size, count = theta.size, others.size
     own, needed = _coefficients(theta, variances, best, others, unit)
@@ -188,9 +186,7 @@ def _exponential_cone(theta: Floats, floors: Floats, family: str) -> tuple[float
     return _maximise(shares, value, floors, [cost / unit >= value], unit)
 
 
-def _maximise(
-    shares: Any, value: Any, floors: Floats, constraints: list[Any], unit: float
-) -> tuple[float, Floats]:
+def _maximise(shares: Any, value: Any, floors: Floats, constraints: list[Any], unit: float) -> tuple[float, Floats]:
     """Maximise `value`, in units of `unit`, over the shares of what the floors leave.
 
     Shares instead of weights: their simplex has an interior, as the solver needs, however little is left.

@@ -61,9 +61,7 @@ class OracleInstance:
         return np.broadcast_to(np.asarray(self.variance, dtype=float), (len(self.means),)).copy()
 
 
-def random_instances(
-    family: str, count: int, seed: int, arms: tuple[int, int] = (2, 12)
-) -> Iterator[OracleInstance]:
+def random_instances(family: str, count: int, seed: int, arms: tuple[int, int] = (2, 12)) -> Iterator[OracleInstance]:
     """Yield `count` problems of a family that rotate through all kinds.
 
     Args:

@@ -205,18 +205,14 @@ class _Problem:
     def share(self, ratios: list[Number]) -> Number:
         """Solve x + sum_a max(p_a, x r_a) = 1: arms leave their floors in the order of p_a / r_a."""
         money, price = self.floors[0] + self.slack, _mp.mpf(1)
-        leaving = sorted(
-            (floor / ratio, floor, ratio) for floor, ratio in zip(self.floors[1:], ratios, strict=True)
-        )
+        leaving = sorted((floor / ratio, floor, ratio) for floor, ratio in zip(self.floors[1:], ratios, strict=True))
         for share, floor, ratio in leaving:
             if money <= price * share:
                 break
             money, price = money + floor, price + ratio
         return money / price
 
-    def at(
-        self, ratio: Number, start: list[Number]
-    ) -> tuple[list[Number], Number, list[Number], list[Number]]:
+    def at(self, ratio: Number, start: list[Number]) -> tuple[list[Number], Number, list[Number], list[Number]]:
         """Return all ratios, x, d(theta_a, m_a), and the slopes, which are 0 for arms at their floors."""
         to_best, to_other = self.costs(self.nearest, _mp.mpf(1), ratio)
         target = to_best + ratio * to_other

@@ -28,9 +28,7 @@ families = pytest.mark.parametrize("family", FAMILIES)
 def test_cone_program_agrees(family: str) -> None:
     instances = list(random_instances(family, 39, seed=1))
     for instance, time in zip(instances, precise_characteristic_times(instances), strict=True):
-        found, weights = conic_characteristic_time(
-            instance.means, instance.floors, instance.family, instance.variance
-        )
+        found, weights = conic_characteristic_time(instance.means, instance.floors, instance.family, instance.variance)
         assert found == pytest.approx(time, rel=1e-6), instance
         assert weights.sum() == pytest.approx(1.0, abs=1e-7), instance
 
@@ -56,9 +54,7 @@ def test_direct_interface_agrees() -> None:
 def test_two_precisions_agree(family: str) -> None:
     instances = list(random_instances(family, 13, seed=4, arms=(2, 4)))
     for instance, time in zip(instances, precise_characteristic_times(instances), strict=True):
-        alone = precise_characteristic_time(
-            instance.means, instance.floors, instance.family, instance.variance
-        )
+        alone = precise_characteristic_time(instance.means, instance.floors, instance.family, instance.variance)
         assert alone == pytest.approx(time, rel=RELATIVE_ERROR), instance
 
 
@@ -90,9 +86,7 @@ def _value(instance: OracleInstance, weights: tuple[float, ...]) -> float:
 
     others = [arm for arm in range(len(means)) if arm != best]
     minima = (
-        minimize_scalar(
-            cost, bounds=(means[arm], means[best]), args=(arm,), method="bounded", options={"xatol": 1e-9}
-        )
+        minimize_scalar(cost, bounds=(means[arm], means[best]), args=(arm,), method="bounded", options={"xatol": 1e-9})
         for arm in others
     )
     return min(float(minimum.fun) for minimum in minima)
@@ -104,21 +98,15 @@ def test_two_gaussian_arms(floor: float, arm: int) -> None:
     floors = [0.0, 0.0]
     floors[arm] = floor
     expected = 2 * 1.7 * (1 / floor + 1 / (1 - floor)) / 0.3**2
-    assert precise_characteristic_time([0.3, 0.0], floors, "gaussian", 1.7) == pytest.approx(
-        expected, rel=1e-14
-    )
-    assert conic_characteristic_time([0.3, 0.0], floors, "gaussian", 1.7)[0] == pytest.approx(
-        expected, rel=1e-8
-    )
+    assert precise_characteristic_time([0.3, 0.0], floors, "gaussian", 1.7) == pytest.approx(expected, rel=1e-14)
+    assert conic_characteristic_time([0.3, 0.0], floors, "gaussian", 1.7)[0] == pytest.approx(expected, rel=1e-8)
 
 
 @pytest.mark.parametrize("size", [2, 3, 5, 10])
 def test_equal_gaps_without_floors(size: int) -> None:
     means = [0.25] + [0.0] * (size - 1)
     expected = 2 * 0.5 * (1 + math.sqrt(size - 1)) ** 2 / 0.25**2
-    assert precise_characteristic_time(means, [0.0] * size, "gaussian", 0.5) == pytest.approx(
-        expected, rel=1e-14
-    )
+    assert precise_characteristic_time(means, [0.0] * size, "gaussian", 0.5) == pytest.approx(expected, rel=1e-14)
 
 
 @families

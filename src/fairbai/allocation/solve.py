@@ -1,5 +1,7 @@
 """The allocation w*_p and the characteristic time T*_p of an instance, exactly."""
 
+import math
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,18 +64,31 @@ def solve(instance: Instance) -> Allocation:
     """
     arms = instance.means.size
     weights = np.empty(arms)
-    best, cost, gap = kernels.allocate(
+    best, cost, gap, _ = kernels.allocate(
         instance.family.code,
         instance.means,
         instance.scales,
         instance.floors,
         instance.spare,
+        0.0,
         weights,
-        kernels.workspace(arms),
+        _workspace(arms),
     )
-    time = 1.0 / cost if cost > 0.0 else np.inf
+    time = 1.0 / float(cost) if cost > 0.0 else math.inf
+    at_floor = (instance.floors > 0.0) & (weights <= instance.floors * (1.0 + kernels.AT_FLOOR))
     weights.setflags(write=False)
-    return Allocation(weights, time, best, _at_floor(weights, instance.floors), gap)
+    return Allocation(weights, time, int(best), at_floor, float(gap))
+
+
+_kept = threading.local()
+
+
+def _workspace(arms: int) -> Array:
+    """The workspace of the last solve in this thread, if it fits: fresh memory costs more than a small solve."""
+    room: Array | None = getattr(_kept, "room", None)
+    if room is None or room.shape[1] != arms:
+        room = _kept.room = kernels.workspace(arms)
+    return room
 
 
 def solve_batch(
@@ -92,28 +107,29 @@ def solve_batch(
         array([8., 2.])
     """
     family = Gaussian() if family is None else family
-    matrix = family.check_means(means, dimensions=2)
+    matrix = np.ascontiguousarray(means, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[1] < 2:
+        raise ValueError(f"means must be a matrix with a row an instance and two arms or more, got {matrix.shape}")
+    floors = rates.floors_batch(matrix) if isinstance(rates, Rate) else _floors(rates, matrix)
     count, arms = matrix.shape
-    floors = rates.floors_batch(matrix) if isinstance(rates, Rate) else _same_floors(rates, matrix)
-    weights, best = np.empty(matrix.shape), np.empty(count, dtype=np.int64)
-    costs, gaps = np.empty(count), np.empty(count)
-    kernels.allocate_batch(family.code, matrix, family.scales(arms), floors, weights, best, costs, gaps)
+    weights, at_floor = np.empty((count, arms)), np.empty((count, arms), dtype=np.bool_)
+    best, costs, gaps = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
+    scales, domain = family.scales(arms), (family.low, family.high)
+    results = weights, at_floor, best, costs, gaps
+    if kernels.allocate_batch(family.code, *domain, matrix, scales, floors, *results) >= 0:
+        matrix = family.check_means(matrix, dimensions=2)  # says what is wrong, unless a sum is 1 but for rounding
+        floors = check_floors("rates", floors, arms, dimensions=2)
+        kernels.allocate_batch(family.code, *domain, matrix, scales, floors, *results)
     with np.errstate(divide="ignore"):
         times = 1.0 / costs
-    weights.setflags(write=False)
-    return AllocationBatch(weights, times, best, _at_floor(weights, floors), gaps)
+    return AllocationBatch(weights, times, best, at_floor, gaps)
 
 
-def _same_floors(value: Any, means: Array) -> Array:
-    """Floors given as numbers, for every row of ``means``."""
-    if np.ndim(value) == 2:
-        floors = check_floors("rates", value, means.shape[1], dimensions=2)
-        if floors.shape != means.shape:
-            raise ValueError(f"rates must have as many rows as means ({len(means)}), got {len(floors)}")
-        return floors
-    return Constant(value).floors_batch(means)
-
-
-def _at_floor(weights: Array, floors: Array) -> npt.NDArray[np.bool_]:
-    """Whether a weight is its floor, to within the accuracy at which a kink is found."""
-    return (floors > 0.0) & (weights <= floors * (1.0 + 1e-9))
+def _floors(value: Any, means: Array) -> Array:
+    """Floors given as numbers, as a matrix like ``means``."""
+    if np.ndim(value) < 2:
+        return Constant(value).floors_batch(means)
+    floors = np.ascontiguousarray(value, dtype=np.float64)
+    if floors.shape != means.shape:
+        raise ValueError(f"rates must have the shape of means {means.shape}, got {floors.shape}")
+    return floors

@@ -19,16 +19,18 @@ from collections import namedtuple
 
 import numpy as np
 
-from fairbai.kernels.families import GAUSSIAN, divergence, relative_weight, transport_cost, variance
-from fairbai.kernels.jit import kernel
-from fairbai.kernels.rates import spare_share
+from fairbai.kernels.families import GAUSSIAN, divergence, relative_weight, transport, variance
+from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.rates import EPSILON, unspent
 
 TOLERANCE = 1e-12
 MOST_POINTS = 200
+AT_FLOOR = 1e-9  # a weight this close to its floor is at it: the accuracy to which a kink is found
 FAR = 1e200  # the excess of an arm that needs no weight at all: infinity, without its nan
 
-MEAN, FLOOR, EXCESS, KAPPA, PSI, RATIO, BEND, LEAVES = range(8)
-"""Rows of the workspace: the instance, what is fixed for it, and what changes with r."""
+EXCESS, KAPPA, LIMIT, MEAN, PSI, RATIO, BEND = range(7)
+"""Rows of the workspace. Fixed: the excess (see ``_prepare``), the variance over that of the best arm, and the floor
+over that. For families other than the Gaussian also the mean and, at the present r, psi, H_a and -(1 + r) dH_a/dr."""
 
 Arms = namedtuple("Arms", "family count best top level own_floor spare")
 Point = namedtuple("Point", "r x edge value inside floor mass pull mu root")
@@ -41,7 +43,7 @@ These hold numbers only: an array in a tuple would cost reference counting at ev
 @kernel
 def workspace(arms):
     """Room for one solve with ``arms`` arms; a batch uses it again and again."""
-    return np.empty((LEAVES + 1, arms))
+    return np.empty((BEND + 1, arms))
 
 
 @kernel
@@ -62,19 +64,21 @@ def _prepare(family, means, scales, floors, spare, room):
                 hardest = a
     top, second, scale = means[best], means[hardest], scales[best]
     gap = top - second
-    level = divergence(family, top, -gap, scale)
+    level = divergence(family, top, second, -gap, scale)
     own = 1.0 / variance(family, top, scale)
     inverse = 1.0 / gap if gap > 0.0 else 0.0
     for a in range(means.size):
-        room[MEAN, a] = means[a]
-        room[FLOOR, a] = floors[a]
-        room[KAPPA, a] = variance(family, means[a], scales[a]) * own
+        kappa = variance(family, means[a], scales[a]) * own
+        room[KAPPA, a] = kappa
+        room[LIMIT, a] = floors[a] / kappa
+        if family != GAUSSIAN:
+            room[MEAN, a] = means[a]
         if level == 0.0:
             room[EXCESS, a] = 0.0 if top - means[a] <= gap else FAR
         elif family == GAUSSIAN:
             room[EXCESS, a] = ((second - means[a]) * inverse) * ((top - means[a] + gap) * inverse)
         else:
-            room[EXCESS, a] = max(0.0, divergence(family, top, means[a] - top, 1.0) / level - 1.0)
+            room[EXCESS, a] = max(0.0, divergence(family, top, means[a], means[a] - top, 1.0) / level - 1.0)
     room[EXCESS, best] = FAR
     if level == 0.0:
         family, level = GAUSSIAN, 1.0  # as the gap vanishes every family looks Gaussian
@@ -82,47 +86,60 @@ def _prepare(family, means, scales, floors, spare, room):
 
 
 @kernel
-def _fill_weights(arms, r, first, room):
-    """For every arm at the level d / (1 + r): psi, H_a = s psi' - psi, -(1 + r) dH_a/dr, and the x that it leaves at.
-
-    An arm leaves its floor where x psi = p.
-    """
-    if first or arms.family == GAUSSIAN:
-        for a in range(arms.count):
-            q = 1.0 / ((1.0 + r) * room[EXCESS, a] + r)
-            psi = room[KAPPA, a] * q
-            room[PSI, a] = psi
-            room[RATIO, a] = psi * q
-            room[BEND, a] = 2.0 * psi * q * (1.0 + q)
-            room[LEAVES, a] = room[FLOOR, a] / psi
-    if arms.family != GAUSSIAN:
-        level = arms.level / (1.0 + r)
-        for a in range(arms.count):
-            if a != arms.best:
-                shortfall = arms.level * (room[EXCESS, a] + r / (1.0 + r))
-                mean, guess = room[MEAN, a], room[PSI, a]  # the Gaussian psi, or that of the last level
-                psi, ratio, bend = relative_weight(arms.family, mean, arms.top - mean, level, shortfall, guess)
-                room[PSI, a], room[RATIO, a], room[BEND, a] = psi, ratio, level * level * bend
-                room[LEAVES, a] = room[FLOOR, a] / psi
+def _sum_gaussian(arms, r, edge, room):
+    """``_sum_above_floors`` for Gaussian arms, whose psi = kappa / ((1 + r) excess + r) needs no room."""
+    floor, mass, pull, turn, least = 0.0, 0.0, 0.0, 0.0, 0.0
+    grow = 1.0 + r
+    for a in range(arms.count):
+        need = grow * room[EXCESS, a] + r
+        leaves = room[LIMIT, a] * need
+        above = 1.0 if leaves < edge else 0.0  # arithmetic instead of a branch that nobody could predict
+        kappa = above * room[KAPPA, a]
+        floor += kappa * room[LIMIT, a]
+        q = 1.0 / need
+        psi = kappa * q
+        mass += psi
+        psi *= q
+        pull += psi
+        turn += psi * q
+        leaves *= above
+        least = leaves if leaves > least else least
+    return floor, mass, pull, 2.0 * (pull + turn), least
 
 
 @kernel
-def _sum_above_floors(x, count, room):
-    """P, S, H and -(1 + r) dH/dr over the arms above their floors at x, and the x between which these are the same."""
-    floor, mass, pull, turn = 0.0, 0.0, 0.0, 0.0
-    least, most = 0.0, np.inf
-    for a in range(count):
-        leaves = room[LEAVES, a]
-        above = 1.0 if leaves < x else 0.0  # arithmetic instead of a branch that nobody could predict
-        floor += above * room[FLOOR, a]
-        mass += above * room[PSI, a]
-        pull += above * room[RATIO, a]
-        turn += above * room[BEND, a]
-        low = above * leaves
-        least = low if low > least else least
-        high = leaves + above * FAR
-        most = high if high < most else most
-    return floor, mass, pull, turn, least, most
+def _sum_above_floors(arms, r, edge, room):
+    """P, S, H and -(1 + r) dH/dr over the arms that have left their floors at x = edge, and the last x of these.
+
+    An arm leaves its floor where x psi = p.
+    """
+    if arms.family == GAUSSIAN:
+        return _sum_gaussian(arms, r, edge, room)
+    floor, mass, pull, turn, least = 0.0, 0.0, 0.0, 0.0, 0.0
+    for a in range(arms.count):
+        held = room[KAPPA, a] * room[LIMIT, a]
+        if a != arms.best and held < edge * room[PSI, a]:
+            floor += held
+            mass += room[PSI, a]
+            pull += room[RATIO, a]
+            turn += room[BEND, a]
+            least = max(least, held / room[PSI, a])
+    return floor, mass, pull, turn, least
+
+
+@kernel
+def _fill_weights(arms, r, first, room):
+    """Rows PSI, RATIO and BEND at the level d / (1 + r), for the families that have no closed form."""
+    if arms.family == GAUSSIAN:
+        return
+    level = arms.level / (1.0 + r)
+    for a in range(arms.count):
+        if a != arms.best:
+            need = (1.0 + r) * room[EXCESS, a] + r
+            guess = room[KAPPA, a] / need if first else room[PSI, a]  # as for Gaussian arms, or at the last level
+            mean, shortfall = room[MEAN, a], arms.level * (room[EXCESS, a] + r / (1.0 + r))
+            psi, ratio, bend = relative_weight(arms.family, mean, arms.top - mean, level, shortfall, guess)
+            room[PSI, a], room[RATIO, a], room[BEND, a] = psi, ratio, level * level * bend
 
 
 @kernel
@@ -141,24 +158,19 @@ def _newton(arms, r, x, inside, mass, pull, turn):
 
 
 @kernel
-def _balance(arms, r, x, room):
-    """The candidate at r: x such that the weights sum to one.
+def _balance(arms, r, edge, room):
+    """The candidate at r: x such that the weights sum to one, from an upper bound ``edge`` on it.
 
-    The sum is convex and piecewise linear in x: after its first step Newton comes down to the root, dropping arms
-    to their floors, and ends when it drops no more.
+    The sum is convex and piecewise linear in x: Newton comes down to the root, dropping arms to their floors, and ends
+    when it drops no more.
     """
-    last = np.inf
     while True:
-        edge = x
-        floor, mass, pull, turn, least, most = _sum_above_floors(edge, arms.count, room)
+        floor, mass, pull, turn, least = _sum_above_floors(arms, r, edge, room)
         inside = 1.0 if edge > arms.own_floor else 0.0
-        if mass + inside == 0.0:
-            x = np.inf  # the guess was so low that nothing is above its floor: begin with everything
-            continue
         x = (arms.spare + floor + inside * arms.own_floor) / (mass + inside)
-        if (least < x <= most and (x > arms.own_floor) == (inside == 1.0)) or x >= last:
-            break  # nothing changes, or only by rounding
-        last = x if edge < np.inf else np.inf
+        if (least < x and (inside == 0.0 or x > arms.own_floor)) or x >= edge:
+            break  # all of them are above their floors at x too, or only rounding says otherwise
+        edge = x
     level = arms.level / (1.0 + r)
     mu = level / (pull + mass) if mass > 0.0 else np.inf
     root = _newton(arms, r, x, inside, mass, pull, -turn / (1.0 + r))
@@ -209,12 +221,12 @@ def _first_kink(arms, x, room):
     for a in range(arms.count):
         excess = room[EXCESS, a]
         if excess < FAR:
-            psi = room[FLOOR, a] / x
+            psi = room[KAPPA, a] * room[LIMIT, a] / x
             if arms.family == GAUSSIAN:
-                r = (room[KAPPA, a] / psi - excess) / (1.0 + excess)
+                r = (x / room[LIMIT, a] - excess) / (1.0 + excess)
             else:
                 up = (arms.top - room[MEAN, a]) / (1.0 + psi)
-                shortfall = (1.0 + psi) * divergence(arms.family, room[MEAN, a] + up, -up, 1.0)
+                shortfall = (1.0 + psi) * divergence(arms.family, room[MEAN, a] + up, room[MEAN, a], -up, 1.0)
                 part = shortfall / arms.level - excess
                 r = part / (1.0 - part)
             largest = max(largest, r)
@@ -243,11 +255,11 @@ def _search(arms, r, room):
     """Close in on the optimal r from both sides; returns the best candidate and the least dual bound."""
     low = Point(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     high = Point(np.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    found, point, bound, x, streak, side = low, low, np.inf, np.inf, 0, 0.0
+    found, point, bound, streak, side = low, low, np.inf, 0, 0.0
     for number in range(MOST_POINTS):
         _fill_weights(arms, r, number == 0, room)
-        point = _balance(arms, r, x, room)
-        x = point.x
+        edge = bound / arms.level * (1.0 + r)  # c <= bound at this r too
+        point = _balance(arms, r, edge, room)
         if point.value > found.value:
             found = point
         bound = min(bound, _bound(arms, point))
@@ -273,59 +285,84 @@ def _search(arms, r, room):
 
 
 @kernel
-def least_cost(family, means, scales, weights, best):
-    """The least transport cost of a pair (best, a): 1 / T at these weights."""
+def _write_weights(family, means, scales, floors, arms, point, room, weights):
+    """Write the weights of a candidate; returns their least cost, which is 1 / T."""
+    best = arms.best
+    own = point.x if point.inside == 1.0 else arms.own_floor
+    noise = scales[best] / own
     least = np.inf
-    top, scale, weight = means[best], scales[best], weights[best]
-    if weight <= 0.0:
-        return 0.0
-    noise = scale / weight
-    for a in range(means.size):
+    for a in range(arms.count):
+        need = (1.0 + point.r) * room[EXCESS, a] + point.r
+        psi = room[KAPPA, a] / need if arms.family == GAUSSIAN else room[PSI, a]
+        above = room[EXCESS, a] < FAR and room[KAPPA, a] * room[LIMIT, a] < point.edge * psi
+        weight = max(floors[a], point.x * psi) if above else floors[a]
+        weights[a] = weight
         if family == GAUSSIAN:
-            gap = top - means[a]
-            cost = 0.5 * gap * gap * weights[a] / (scales[a] + noise * weights[a])
+            gap = arms.top - means[a]
+            cost = 0.5 * gap * gap * weight / (scales[a] + noise * weight)
         else:
-            cost = transport_cost(family, top, scale, weight, means[a], scales[a], weights[a])
+            cost = transport(family, arms.top, scales[best], own, means[a], scales[a], weight)[0]
         least = cost if cost < least and a != best else least
+    weights[best] = own
     return least
 
 
 @kernel
-def _allocate(family, means, scales, floors, spare, weights, room):
-    arms, r = _prepare(family, means, scales, floors, spare, room)
-    bound = np.inf
-    if spare > 0.0:
-        point, bound = _search(arms, r, room)
-        for a in range(arms.count):
-            above = room[LEAVES, a] < point.edge and room[EXCESS, a] < FAR
-            weights[a] = max(floors[a], point.x * room[PSI, a]) if above else floors[a]
-        weights[arms.best] = point.x if point.inside == 1.0 else arms.own_floor
-    else:
-        weights[:] = floors
-    cost = least_cost(family, means, scales, weights, arms.best)
-    certain = spare <= 0.0 or cost == 0.0  # there is no choice, or T*_p is infinite
-    return arms.best, cost, 0.0 if certain else max(0.0, 1.0 - cost / bound)
+def least_cost(family, means, scales, weights, best):
+    """The least transport cost of a pair (best, a): 1 / T at these weights."""
+    least = np.inf
+    for a in range(means.size):
+        if a != best:
+            cost, _ = transport(family, means[best], scales[best], weights[best], means[a], scales[a], weights[a])
+            least = min(least, cost)
+    return least
 
 
 @kernel
-def allocate(family, means, scales, floors, spare, weights, room):
+def _allocate(family, means, scales, floors, spare, start, weights, room):
+    arms, r = _prepare(family, means, scales, floors, spare, room)
+    if spare <= 0.0:  # there is no choice
+        weights[:] = floors
+        return arms.best, least_cost(family, means, scales, weights, arms.best), 0.0, start
+    point, bound = _search(arms, start if start > 0.0 else r, room)
+    cost = _write_weights(family, means, scales, floors, arms, point, room, weights)
+    return arms.best, cost, max(0.0, 1.0 - cost / bound) if cost > 0.0 else 0.0, point.r
+
+
+@entry
+def allocate(family, means, scales, floors, spare, start, weights, room):
     """Write w*_p into ``weights``.
 
-    ``spare`` is 1 - sum p, at least 0. With ties for the best arm the allocation is the limit of a vanishing gap:
-    all that is spare goes to the tied arms.
+    ``start`` is the r of a similar instance, to begin there, or 0; ``spare`` is 1 - sum p, at least 0. With ties for
+    the best arm the allocation is the limit of a vanishing gap: all that is spare goes to the tied arms.
 
     Returns:
-        The best arm, 1 / T*_p, and the certified relative gap between T*_p as returned and its dual bound.
+        The best arm, 1 / T*_p, the certified relative gap between T*_p as returned and its dual bound, and r.
     """
     if family == GAUSSIAN:  # a constant, so that the compiler drops the other families: twice as fast
-        return _allocate(GAUSSIAN, means, scales, floors, spare, weights, room)
-    return _allocate(family, means, scales, floors, spare, weights, room)
+        return _allocate(GAUSSIAN, means, scales, floors, spare, start, weights, room)
+    return _allocate(family, means, scales, floors, spare, start, weights, room)
 
 
 @kernel
-def allocate_batch(family, means, scales, floors, weights, best, costs, gaps):
-    """``allocate`` for every row; ``scales`` are the same for all."""
+def _legal(low, high, means, floors, rest):
+    """Whether the means are inside the domain and the floors not negative, of sum at most 1 (nan is not)."""
+    for a in range(means.size):
+        if not (low < means[a] < high and 0.0 <= floors[a] <= 1.0):
+            return False
+    return rest >= -EPSILON * means.size
+
+
+@entry
+def allocate_batch(family, low, high, means, scales, floors, weights, at_floor, best, costs, gaps):
+    """``allocate`` for every row; ``scales`` are the same for all. Returns the first row that is not legal, or -1."""
     room = workspace(means.shape[1])
     for i in range(means.shape[0]):
-        spare = spare_share(floors[i])
-        best[i], costs[i], gaps[i] = allocate(family, means[i], scales, floors[i], spare, weights[i], room)
+        rest = unspent(floors[i])
+        if not _legal(low, high, means[i], floors[i], rest):
+            return i
+        spare = rest if rest > EPSILON * means.shape[1] else 0.0
+        best[i], costs[i], gaps[i], _ = allocate(family, means[i], scales, floors[i], spare, 0.0, weights[i], room)
+        for a in range(means.shape[1]):
+            at_floor[i, a] = floors[i, a] > 0.0 and weights[i, a] <= floors[i, a] * (1.0 + AT_FLOOR)
+    return -1

@@ -1,7 +1,6 @@
 """Reward families as integer codes: divergence, variance, and the weight that an arm needs beside the best.
 
 A family is named by its mean. ``scale`` is the known variance of a Gaussian arm; the others do not read it.
-A second mean is given by its difference from the first, so that close means lose no digits.
 """
 
 import math
@@ -28,23 +27,27 @@ def log1p_minus(u):
 
 
 @kernel
-def _relative_entropy(mean, change):
-    """The value of mean log(mean / (mean + change)) + change, and its limit for mean = 0."""
+def _relative_entropy(mean, other, change):
+    """The value of mean log(mean / other) + other - mean, and its limit for mean = 0."""
     if mean <= 0.0:
         return change
+    if other < 0.6 * mean:
+        return mean * math.log(mean / other) + change
     return -mean * log1p_minus(change / mean)
 
 
 @kernel
-def divergence(family, mean, change, scale):
-    """Kullback-Leibler divergence d(mean, mean + change)."""
+def divergence(family, mean, other, change, scale):
+    """Kullback-Leibler divergence d(mean, other); ``change`` is other - mean, to all its digits."""
     if family == GAUSSIAN:
         return 0.5 * change * change / scale
     if family == BERNOULLI:
-        return _relative_entropy(mean, change) + _relative_entropy(1.0 - mean, -change)
+        return _relative_entropy(mean, other, change) + _relative_entropy(1.0 - mean, 1.0 - other, -change)
     if family == POISSON:
-        return _relative_entropy(mean, change)
-    return -log1p_minus(-change / (mean + change))  # EXPONENTIAL
+        return _relative_entropy(mean, other, change)
+    if mean < 0.6 * other:  # EXPONENTIAL
+        return -change / other - math.log(mean / other)
+    return -log1p_minus(-change / other)
 
 
 @kernel
@@ -60,21 +63,25 @@ def variance(family, mean, scale):
 
 
 @kernel
-def transport_cost(family, best_mean, best_scale, best_weight, mean, scale, weight):
+def transport(family, best_mean, best_scale, best_weight, mean, scale, weight):
     """What it costs to make two arms tie: min over m of best_weight d(best_mean, m) + weight d(mean, m).
 
-    NOTES part 1. The minimiser divides the gap in the inverse proportion of the weights (over the variances,
-    for Gaussian arms).
+    The minimiser divides the gap in the inverse proportion of the weights (over the variances, for
+    Gaussian arms).
+
+    Returns:
+        The cost, and the ratio d(best_mean, m) / d(mean, m) of what a trial of either arm adds to it.
     """
     pull, best_pull = weight, best_weight
     if family == GAUSSIAN:
         pull, best_pull = weight / scale, best_weight / best_scale
-    if pull <= 0.0 or best_pull <= 0.0:
-        return 0.0
     gap = best_mean - mean
-    up = gap / (1.0 + pull / best_pull)
-    down = gap / (1.0 + best_pull / pull)
-    return weight * divergence(family, mean, up, scale) + best_weight * divergence(family, best_mean, -down, best_scale)
+    if pull <= 0.0 or best_pull <= 0.0 or gap <= 0.0:
+        return 0.0, 1.0
+    up, down = gap / (1.0 + pull / best_pull), gap / (1.0 + best_pull / pull)
+    own = divergence(family, mean, mean + up, up, scale)
+    best = divergence(family, best_mean, mean + up, -down, best_scale)
+    return weight * own + best_weight * best, best / own
 
 
 @kernel
@@ -93,13 +100,13 @@ def relative_weight(family, mean, gap, level, shortfall, guess):
     for _ in range(60):
         up = gap / (1.0 + psi)
         middle = mean + up
-        own = divergence(family, mean, up, 1.0)  # = g'(psi)
+        own = divergence(family, mean, middle, up, 1.0)  # = g'(psi)
         if shortfall < level:
-            excess = shortfall - (1.0 + psi) * divergence(family, middle, -up, 1.0)
+            excess = shortfall - (1.0 + psi) * divergence(family, middle, mean, -up, 1.0)
             value = level + excess
             ratio = value / own - psi
         else:
-            best = divergence(family, mean + gap, -psi * up, 1.0)
+            best = divergence(family, mean + gap, middle, -psi * up, 1.0)
             value = best + psi * own
             excess = value - level
             ratio = best / own

@@ -1,4 +1,4 @@
-"""The one decorator of every kernel, and where compiled kernels are kept between processes."""
+"""The decorators of the kernels, and where compiled kernels are kept between processes."""
 
 import hashlib
 import os
@@ -38,15 +38,26 @@ CACHE_DIRECTORY = _cache_root() / _sources_hash()
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile ``function`` without the GIL and keep the machine code in ``CACHE_DIRECTORY``.
+    """Compile ``function`` into the kernels that call it.
 
     ``error_model="numpy"`` drops the zero-division check that would stop the compiler from using vector
-    instructions, and ``forceinline`` the calls between kernels, which would cost as much as a small kernel.
-    ``fastmath`` stays off: with the JIT off the same code must give the same bits.
+    instructions, and ``forceinline`` the calls, which would cost as much as a small kernel. ``fastmath`` stays off:
+    with the JIT off the same code must give the same bits.
     """
-    before = vars(numba.config)["CACHE_DIR"]
-    vars(numba.config)["CACHE_DIR"] = str(CACHE_DIRECTORY)  # read once, when the dispatcher is made
+    return _compiled(function, forceinline=True)
+
+
+def entry(function: Callable[..., Any]) -> Any:
+    """Compile ``function`` on its own, once: for large kernels, and those that Python calls."""
+    return _compiled(function, forceinline=False)
+
+
+def _compiled(function: Callable[..., Any], forceinline: bool) -> Any:
+    """Without the GIL, and with the machine code kept in ``CACHE_DIRECTORY``."""
+    settings = vars(numba.config)
+    before = settings["CACHE_DIR"]
+    settings["CACHE_DIR"] = str(CACHE_DIRECTORY)  # read once, when the dispatcher is made
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)
+        return numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=forceinline)(function)
     finally:
-        vars(numba.config)["CACHE_DIR"] = before
+        settings["CACHE_DIR"] = before

@@ -6,25 +6,28 @@ by zero its limit is used, or equal rates where it has none.
 
 import math
 
-from fairbai.kernels.jit import kernel
+from fairbai.kernels.jit import entry, kernel
 
 EPSILON = 2.0**-52
 CONSTANT, PROPORTIONAL, SOFTMAX, INVERSE_GAP, GAP = range(5)
 
 
 @kernel
-def spare_share(floors):
-    """1 - sum(floors), summed with compensation so that a small rest keeps its digits.
-
-    A rest that is within rounding of 0 is 0: the floors are then the only allocation.
-    """
+def unspent(floors):
+    """1 - sum(floors), summed with compensation so that a small rest keeps its digits."""
     rest, lost = 1.0, 0.0
     for a in range(floors.size):
         new = rest - floors[a]
         lost += (rest - new) - floors[a] if rest >= floors[a] else rest - (floors[a] + new)
         rest = new
-    rest += lost
-    return rest if rest > floors.size * EPSILON else 0.0
+    return rest + lost
+
+
+@kernel
+def spare_share(floors):
+    """What the floors leave; where that is within rounding of 0 it is 0, and the floors are the only allocation."""
+    rest = unspent(floors)
+    return rest if rest > EPSILON * floors.size else 0.0
 
 
 @kernel
@@ -67,7 +70,7 @@ def fill_floors(rate, p0, temperature, means, floors):
         floors[a] = p0 * (floors[a] / total) if total > 0.0 else p0 / means.size
 
 
-@kernel
+@entry
 def fill_floors_batch(rate, p0, temperature, means, floors):
     """``fill_floors`` for every row."""
     for i in range(means.shape[0]):

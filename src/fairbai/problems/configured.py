@@ -22,7 +22,7 @@ class Configured:
         super().__init_subclass__(**keywords)
         if Configured in cls.__bases__:
             cls._known = {}
-        else:
+        elif not cls.__name__.startswith("_"):
             cls.kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
             cls._known[cls.kind] = cls
 

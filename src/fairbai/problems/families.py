@@ -53,14 +53,20 @@ class Family(Configured):
             raise ValueError(f"reward must be finite, got {reward!r}")
         return value
 
-    def divergence(self, mean: float, other: float, arm: int = 0, arms: int = 1) -> float:
-        """Kullback-Leibler divergence between two members of the family.
+    def divergence(self, mean: float, other: float, arm: int = 0) -> float:
+        """Kullback-Leibler divergence between two members of the family; ``arm`` matters where variances differ.
 
         Example:
             >>> Gaussian(variance=2.0).divergence(1.0, 0.0)
             0.25
         """
-        return float(kernels.divergence(self.code, mean, other - mean, self.scales(max(arms, arm + 1))[arm]))
+        for value in (mean, other):
+            if not self.low <= value <= self.high:
+                raise ValueError(
+                    f"means must be from {self.low:g} to {self.high:g} for {self.kind} arms, got {value!r}"
+                )
+        scale = np.atleast_1d(getattr(self, "variance", 1.0))
+        return float(kernels.divergence(self.code, mean, other, other - mean, scale[min(arm, scale.size - 1)]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +162,10 @@ class Exponential(Family):
     low: ClassVar[float] = 0.0
 
     def statistic(self, reward: Any) -> float:
-        """The reward, which must not be negative."""
+        """The reward, which must be positive."""
         value = super().statistic(reward)
-        if value < 0.0:
-            raise ValueError(f"reward of an exponential arm must not be negative, got {reward!r}")
+        if value <= 0.0:
+            raise ValueError(f"reward of an exponential arm must be positive, got {reward!r}")
         return value
 
     def sample(self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:

@@ -75,6 +75,8 @@ class _Learned(Rate):
     def floors(self, means: Numbers) -> Array:
         """The floors at these means."""
         means = checks.array("means", means)
+        if means.size < 2:
+            raise ValueError(f"means must hold at least two arms, got {means.size}")
         floors = np.empty(means.size)
         kernels.fill_floors(self.code, self.p0, getattr(self, "temperature", 1.0), means, floors)
         floors.setflags(write=False)
@@ -121,7 +123,7 @@ class Softmax(_Learned):
 class InverseGap(_Learned):
     """The paper's agonistic rate: p0 f_a / Σ f with f_a = 1 / max(Δ_a, Δ_min).
 
-    Where arms tie for the best, they share p0 equally: the limit of a vanishing gap.
+    Where arms tie for the best, they share p0 equally (for two arms the limit of a vanishing gap).
 
     Example:
         >>> InverseGap(0.9).floors([1.0, 0.5, -1.0])
@@ -185,8 +187,10 @@ def blended(instance: "Instance", p0: float, alpha: float) -> Constant:
     p0 = checks.number("p0", p0, 0.0, 1.0, "in [0, 1]")
     alpha = checks.number("alpha", alpha, 0.0, 1.0, "in [0, 1]")
     means, arms = instance.means, instance.means.size
+    if np.sum(means == means.max()) > 1:
+        raise ValueError("instance must have a single best arm: with a tie w* is not defined")
     weights = np.empty(arms)
     none, room = np.zeros(arms), allocation_kernels.workspace(arms)
-    allocation_kernels.allocate(instance.family.code, means, instance.scales, none, 1.0, weights, room)
+    allocation_kernels.allocate(instance.family.code, means, instance.scales, none, 1.0, 0.0, weights, room)
     inverse = 1.0 / weights
     return Constant(p0 * (alpha * weights + (1.0 - alpha) * inverse / inverse.sum()))

@@ -1,0 +1,6 @@
+"""Ask and tell on live data: which arm next, what it earned, and when to stop."""
+
+from fairbai.identifier.identifier import Identifier
+from fairbai.identifier.status import Status
+
+__all__ = ["Identifier", "Status"]

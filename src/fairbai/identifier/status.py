@@ -1,0 +1,41 @@
+"""What an experiment knows at a moment."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from fairbai.problems.checks import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Status:
+    """A snapshot of an experiment for people and programs; arrays have one entry an arm.
+
+    Attributes:
+        arms: The labels.
+        assigned: Trials that ``ask`` gave to every arm.
+        observed: Of these, the trials whose reward has come.
+        means: Mean of the rewards that have come; nan for an arm that has none.
+        shares: assigned / sum(assigned); 0 before the first trial.
+        floors: The share that every arm is guaranteed, at the present means (after the decision: at the decision).
+        glr: Generalised likelihood ratio of the pair that is hardest to tell apart.
+        threshold: What that ratio has to reach.
+        proved: Whether the threshold is proved to err with probability at most delta for this family.
+        decided: Whether the answer is found; it never changes after that.
+        stopped: Whether, besides, all floors are met.
+        recommendation: The label of the best arm so far, final when ``decided``; None before every arm has a reward.
+        expected_remaining: About how many trials are still needed; inf as long as nothing can be said.
+    """
+
+    arms: tuple[Hashable, ...]
+    assigned: Array
+    observed: Array
+    means: Array
+    shares: Array
+    floors: Array
+    glr: float
+    threshold: float
+    proved: bool
+    decided: bool
+    stopped: bool
+    recommendation: Hashable | None
+    expected_remaining: float

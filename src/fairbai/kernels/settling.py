@@ -1,0 +1,53 @@
+"""Settling: after the decision, the least number of further trials after which every arm has its floor."""
+
+import math
+
+from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.state import ASSIGNED, ROUND
+
+WHOLE = 1e-9  # floors that leave less than this count as the whole
+
+
+@kernel
+def owed(floor, total, spare):
+    """How many of ``total`` trials an arm must have: its floor, rounded up.
+
+    Floors that sum to 1 cannot all be rounded up; then they are rounded down, which misses a floor by less than one.
+    """
+    share = floor * total
+    return math.ceil(share) if spare > WHOLE else math.floor(share)
+
+
+@entry
+def settling_trials(state, numbers, floors, spare):
+    """The least m such that m further trials, all given to arms that lack some, meet every floor of the total.
+
+    The least fixed point of m -> trials lacking after m more, from below. The second step is Newton's: without
+    rounding, the arms that lack some now need at least that many.
+    """
+    more = 0
+    while True:
+        total = numbers[ROUND] + more
+        lacking, share, short = 0, 0.0, 0.0
+        for a in range(state.shape[1]):
+            lack = owed(floors[a], total, spare) - state[ASSIGNED, a]
+            if lack > 0.0:
+                lacking += int(lack)
+                share += floors[a]
+                short += floors[a] * numbers[ROUND] - state[ASSIGNED, a]
+        if lacking <= more:
+            return more
+        more = lacking
+        if spare > WHOLE and short > 0.0:
+            more = max(more, math.ceil(short / (1.0 - share) - 1e-6))
+
+
+@entry
+def furthest_behind(state, floors, total, spare):
+    """The arm that lacks most of what it must have of ``total`` trials."""
+    furthest, most = 0, -math.inf
+    for a in range(state.shape[1]):
+        lack = owed(floors[a], total, spare) - state[ASSIGNED, a]
+        if lack > most:
+            furthest, most = a, lack
+    return furthest

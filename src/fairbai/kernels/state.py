@@ -1,0 +1,49 @@
+"""What is known of a running experiment: one array with a row a quantity and a column an arm, and a few numbers.
+
+Assigned is not observed: fairness counts the trials that were assigned, statistics those whose reward has come.
+"""
+
+from fairbai.kernels.families import BERNOULLI, POISSON
+from fairbai.kernels.jit import kernel
+
+ASSIGNED, OBSERVED, SUM, MEAN, INSIDE, SCALE, FLOOR, WEIGHT, TARGET, PENALTY = range(10)
+"""Rows: trials assigned and observed, sum and mean of the rewards, the mean moved inside the domain of the family, the
+known variance, the floor at the present means, the optimal share, the sum of the shares that were aimed at, and the
+part that the arm has in the threshold."""
+
+ROUND, SEEN, UNSEEN, SPARE, START = range(5)
+"""Numbers: trials assigned and observed in all, arms that have no reward yet, 1 - sum of the floors, and the r at which
+the last solve ended."""
+
+
+@kernel
+def learn(family, state, numbers, arm, reward):
+    """Count a reward.
+
+    The estimate of a Bernoulli or Poisson arm can lie at the edge of the domain, where divergences are infinite and the
+    allocation problem has no solution; half a pseudo-count moves it inside.
+    """
+    if state[OBSERVED, arm] == 0.0:
+        numbers[UNSEEN] -= 1.0
+    numbers[SEEN] += 1.0
+    state[OBSERVED, arm] += 1.0
+    state[SUM, arm] += reward
+    count = state[OBSERVED, arm]
+    mean = state[SUM, arm] / count
+    state[MEAN, arm] = mean
+    edge = 0.5 / (count + 1.0)
+    if family == BERNOULLI:
+        mean = min(max(mean, edge), 1.0 - edge)
+    elif family == POISSON:
+        mean = max(mean, edge)
+    state[INSIDE, arm] = mean
+
+
+@kernel
+def largest(state, row):
+    """The first arm with the largest entry in a row."""
+    best = 0
+    for a in range(1, state.shape[1]):
+        if state[row, a] > state[row, best]:
+            best = a
+    return best

@@ -1,0 +1,61 @@
+"""When to stop: the generalised likelihood ratio of every pair (best arm, other arm), and what is asked of it.
+
+Every rule here has the form: stop when min_a score_a >= level, where the scores depend on the data alone and the level
+on delta and the number of arms. One trajectory therefore answers every delta.
+"""
+
+import math
+
+import numpy as np
+
+from fairbai.kernels.families import transport
+from fairbai.kernels.jit import kernel
+from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALE, SEEN, UNSEEN, largest
+
+HEURISTIC, MIXTURE, PAIRWISE_GAUSSIAN, KAUFMANN_KOOLEN, KAUFMANN_KOOLEN_PAIRWISE = range(5)
+
+
+@kernel
+def penalty(rule, kappa, count):
+    """The part of an arm with ``count`` rewards in the threshold of its pairs; see docs/stopping.md."""
+    if rule == MIXTURE:
+        return 0.5 * math.log1p(count / kappa)
+    if rule == PAIRWISE_GAUSSIAN:
+        return 2.0 * math.log(4.0 + math.log(count))
+    if rule == HEURISTIC:
+        return 0.0
+    return 3.0 * math.log1p(math.log(count))  # both of Kaufmann and Koolen
+
+
+@kernel
+def evidence(family, rule, kappa, state, numbers):
+    """The least score over the pairs, the arm that has it, and its GLR, factor and penalty.
+
+    The score of a pair is factor * GLR - penalty. Before every arm has a reward there is none: the score is -inf.
+    """
+    best = largest(state, MEAN)
+    if numbers[UNSEEN] > 0.0:
+        return -np.inf, best, 0.0, 1.0, 0.0
+    count = state.shape[1]
+    common = 0.0
+    if rule == HEURISTIC:
+        common = math.log1p(math.log(numbers[SEEN]))
+    elif rule == KAUFMANN_KOOLEN:
+        for a in range(count):
+            common += state[PENALTY, a]
+    least, worst, worst_glr, worst_factor, worst_penalty = np.inf, best, 0.0, 1.0, 0.0
+    top, top_scale, top_count = state[MEAN, best], state[SCALE, best], state[OBSERVED, best]
+    for a in range(count):
+        if a != best:
+            n, scale = state[OBSERVED, a], state[SCALE, a]
+            glr = transport(family, top, top_scale, top_count, state[MEAN, a], scale, n)[0]
+            factor, cost = 1.0, common
+            if rule == MIXTURE:
+                plain = scale / n + top_scale / top_count
+                factor = plain / (plain + kappa * (scale / (n * n) + top_scale / (top_count * top_count)))
+            if rule != HEURISTIC and rule != KAUFMANN_KOOLEN:
+                cost = state[PENALTY, a] + state[PENALTY, best]
+            score = factor * glr - cost
+            if score < least:
+                least, worst, worst_glr, worst_factor, worst_penalty = score, a, glr, factor, cost
+    return least, worst, worst_glr, worst_factor, worst_penalty

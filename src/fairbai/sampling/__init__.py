@@ -1,0 +1,20 @@
+"""Which arm next: one file a rule. A rule is a frozen dataclass without state."""
+
+from fairbai.sampling.fair_top_two import FairTopTwo
+from fairbai.sampling.fair_track_and_stop import FairTrackAndStop
+from fairbai.sampling.lucb import LUCB
+from fairbai.sampling.rule import SamplingRule, Situation
+from fairbai.sampling.top_two import TopTwo
+from fairbai.sampling.track_and_stop import TrackAndStop
+from fairbai.sampling.uniform_fair import UniformFair
+
+__all__ = [
+    "LUCB",
+    "FairTopTwo",
+    "FairTrackAndStop",
+    "SamplingRule",
+    "Situation",
+    "TopTwo",
+    "TrackAndStop",
+    "UniformFair",
+]

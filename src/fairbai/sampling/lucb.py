@@ -1,0 +1,46 @@
+"""LUCB with divergence-based confidence intervals, for comparison."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fairbai.kernels import sampling as kernels
+from fairbai.problems.checks import confidence
+from fairbai.sampling.rule import Fairness, Limit, SamplingRule
+
+
+@dataclass(frozen=True, eq=False)
+class LUCB(SamplingRule):
+    """The best arm, or the other arm with the highest upper confidence bound: whichever of the two has fewer trials.
+
+    The bound of an arm is the largest m with N d(θ̂, m) <= log(K (1 + log t) / delta). After one pull of each arm; pays
+    no attention to floors.
+
+    Args:
+        delta: The confidence that the intervals are made for; it steers the sampling only.
+
+    Example:
+        >>> LUCB(delta=0.05).limit
+        'none'
+    """
+
+    delta: float = 0.1
+    fairness: ClassVar[Fairness] = "none"
+    limit: ClassVar[Limit] = "none"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "delta", confidence(self.delta))
+
+    @property
+    def code(self) -> int:
+        """Its number in ``kernels.sampling``."""
+        return kernels.LUCB
+
+    @property
+    def origin(self) -> int:
+        """One pull of each arm."""
+        return kernels.FROM_EACH_ARM
+
+    @property
+    def parameter(self) -> float:
+        """The delta of the intervals."""
+        return self.delta

@@ -1,0 +1,34 @@
+"""Top-two without fairness, for comparison."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fairbai.kernels import sampling as kernels
+from fairbai.sampling.rule import Fairness, Limit, SamplingRule
+
+
+@dataclass(frozen=True, eq=False)
+class TopTwo(SamplingRule):
+    """Empirical best arm b against its transportation-cost-improved challenger c; pays no attention to floors.
+
+    c minimises the cost of a tie with b plus log N_c. b is pulled with probability N_b d(θ_b, m) over that cost, its
+    share in the evidence (information-directed selection), so that no share has to be tuned. Begins with one pull of
+    each arm.
+
+    Example:
+        >>> TopTwo().limit
+        'unconstrained'
+    """
+
+    fairness: ClassVar[Fairness] = "none"
+    limit: ClassVar[Limit] = "unconstrained"
+
+    @property
+    def code(self) -> int:
+        """Its number in ``kernels.sampling``."""
+        return kernels.TOP_TWO
+
+    @property
+    def origin(self) -> int:
+        """One pull of each arm."""
+        return kernels.FROM_EACH_ARM

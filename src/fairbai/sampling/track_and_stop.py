@@ -1,0 +1,40 @@
+"""Track-and-Stop (Garivier and Kaufmann, 2016): the same without fairness."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from fairbai.kernels import sampling as kernels
+from fairbai.sampling.rule import Fairness, Limit, SamplingRule
+
+
+@dataclass(frozen=True, eq=False)
+class TrackAndStop(SamplingRule):
+    """Tracks the unconstrained optimum w*(θ̂), after one pull of each arm; pays no attention to floors.
+
+    Args:
+        tracking: "direct" pulls the least pulled arm while it lags behind √t - K/2, else the arm with the largest
+            t w*_a - N_a. "cumulative" pulls the arm that is furthest below the sum of the allocations so far, each
+            mixed with ε_t = 1 / (2 √(K² + t)) for every arm.
+
+    Example:
+        >>> TrackAndStop(tracking="cumulative").limit
+        'unconstrained'
+    """
+
+    tracking: Literal["direct", "cumulative"] = "direct"
+    fairness: ClassVar[Fairness] = "none"
+    limit: ClassVar[Limit] = "unconstrained"
+
+    def __post_init__(self) -> None:
+        if self.tracking not in ("direct", "cumulative"):
+            raise ValueError(f"tracking must be 'direct' or 'cumulative', got {self.tracking!r}")
+
+    @property
+    def code(self) -> int:
+        """Its number in ``kernels.sampling``."""
+        return kernels.DIRECT if self.tracking == "direct" else kernels.CUMULATIVE
+
+    @property
+    def origin(self) -> int:
+        """One pull of each arm."""
+        return kernels.FROM_EACH_ARM

@@ -1,0 +1,30 @@
+"""Uniform Fair: the paper's fair baseline."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fairbai.kernels import sampling as kernels
+from fairbai.sampling.rule import Fairness, Limit, SamplingRule
+
+
+@dataclass(frozen=True, eq=False)
+class UniformFair(SamplingRule):
+    """Pulls arm a with probability p_a(θ̂) + (1 - Σ p(θ̂)) / K, after one pull of each arm.
+
+    Example:
+        >>> UniformFair().fairness
+        'on average'
+    """
+
+    fairness: ClassVar[Fairness] = "on average"
+    limit: ClassVar[Limit] = "none"
+
+    @property
+    def code(self) -> int:
+        """Its number in ``kernels.sampling``."""
+        return kernels.UNIFORM_FAIR
+
+    @property
+    def origin(self) -> int:
+        """One pull of each arm."""
+        return kernels.FROM_EACH_ARM

@@ -1,0 +1,161 @@
+"""Stopping rules: thresholds for the generalised likelihood ratio (GLR) of the best arm against every other.
+
+All of them stop when min_a (factor_a GLR_a - penalty_a) >= level; the scores are in ``kernels.stopping``, the level,
+which holds delta, is here. A *proved* rule recommends a wrong arm with probability at most delta, whatever sampling
+rule chooses the arms.
+"""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fairbai.kernels import stopping as kernels
+from fairbai.problems.checks import number
+from fairbai.problems.configured import Configured
+from fairbai.problems.families import Family
+from fairbai.stopping.constants import c_exp, c_g
+
+EXPONENTIAL_FAMILIES = ("gaussian", "bernoulli", "poisson", "exponential")
+
+
+@dataclass(frozen=True, eq=False)
+class StoppingRule(Configured):
+    """A threshold for the GLR.
+
+    Attributes:
+        proved_for: The kinds of families for which the error probability is proved to be at most delta.
+    """
+
+    proved_for: ClassVar[tuple[str, ...]]
+
+    @property
+    @abstractmethod
+    def code(self) -> int:
+        """Its number in ``kernels.stopping``."""
+
+    @abstractmethod
+    def level(self, delta: float, arms: int) -> float:
+        """What the least score must reach."""
+
+    def proved(self, family: Family) -> bool:
+        """Whether an error probability of at most delta is proved for this family."""
+        return family.kind in self.proved_for
+
+    def check(self, family: Family) -> None:
+        """Refuse a family that the proof of a proved rule does not cover."""
+        if self.proved_for and not self.proved(family):
+            covered = ", ".join(self.proved_for)
+            raise ValueError(
+                f"stopping rule {self.kind} is proved for {covered} arms, got {family.kind}: "
+                "use KaufmannKoolen(), or Heuristic() if no proof is needed"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Heuristic(StoppingRule):
+    """log((1 + log t) / delta): the threshold of the paper's tables. NOT proved.
+
+    It errs less often than delta on most instances, but its error tends to 1/2 as the gap tends to 0. Accepted for
+    every family.
+
+    Example:
+        >>> round(Heuristic().level(0.1, arms=10), 4)
+        2.3026
+    """
+
+    proved_for: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def code(self) -> int:
+        """Its number in ``kernels.stopping``."""
+        return kernels.HEURISTIC
+
+    def level(self, delta: float, arms: int) -> float:
+        """log(1 / delta)."""
+        return -math.log(delta)
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture(StoppingRule):
+    """Mixture martingale with a normal prior; proved for Gaussian arms of known variance, by Ville's inequality.
+
+    Stops when, for every other arm a, Δ² / (2 Σ_i σ_i² (1/N_i + κ/N_i²)) exceeds
+    log((K-1)/δ) + ½ log(1 + N_a/κ) + ½ log(1 + N_b/κ). ``kappa`` must be fixed before the experiment; it is about the
+    number of trials of an arm at which the rule is tightest, and 5 is a good choice.
+
+    Example:
+        >>> round(Mixture(kappa=5.0).level(0.1, arms=11), 4)
+        4.6052
+    """
+
+    kappa: float = 5.0
+    proved_for: ClassVar[tuple[str, ...]] = ("gaussian",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kappa", number("kappa", self.kappa, 1e-300, 1e300, "positive"))
+
+    @property
+    def code(self) -> int:
+        """Its number in ``kernels.stopping``."""
+        return kernels.MIXTURE
+
+    def level(self, delta: float, arms: int) -> float:
+        """log((K - 1) / delta): a union bound over the arms that could be mistaken for the best."""
+        return math.log(arms - 1) - math.log(delta)
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseGaussian(StoppingRule):
+    """2 log(4 + log N_a) + 2 log(4 + log N_b) + 2 C_g(½ log((K-1)/δ)); proved for Gaussian arms of known variance.
+
+    Kaufmann and Koolen's threshold for pairs of Gaussian arms.
+
+    Example:
+        >>> round(PairwiseGaussian().level(0.1, arms=2), 3)
+        5.418
+    """
+
+    proved_for: ClassVar[tuple[str, ...]] = ("gaussian",)
+
+    @property
+    def code(self) -> int:
+        """Its number in ``kernels.stopping``."""
+        return kernels.PAIRWISE_GAUSSIAN
+
+    def level(self, delta: float, arms: int) -> float:
+        """2 C_g(½ log((K - 1) / delta))."""
+        return 2.0 * c_g(0.5 * (math.log(arms - 1) - math.log(delta)))
+
+
+@dataclass(frozen=True, eq=False)
+class KaufmannKoolen(StoppingRule):
+    """Kaufmann and Koolen's threshold for one-parameter exponential families, with the exact C_exp; proved for all.
+
+    With ``pairwise`` (the default, and the tighter one) it is
+    3 log(1 + log N_a) + 3 log(1 + log N_b) + 2 C_exp(½ log((K-1)/δ)) for every pair; without, the threshold of the
+    paper's text over all arms, 3 Σ_a log(1 + log N_a) + K C_exp(log(1/δ) / K).
+
+    Example:
+        >>> round(KaufmannKoolen(pairwise=False).level(0.1, arms=10), 1)
+        72.5
+    """
+
+    pairwise: bool = True
+    proved_for: ClassVar[tuple[str, ...]] = EXPONENTIAL_FAMILIES
+
+    @property
+    def code(self) -> int:
+        """Its number in ``kernels.stopping``."""
+        return kernels.KAUFMANN_KOOLEN_PAIRWISE if self.pairwise else kernels.KAUFMANN_KOOLEN
+
+    def level(self, delta: float, arms: int) -> float:
+        """2 C_exp(½ log((K - 1) / delta)), or K C_exp(log(1 / delta) / K)."""
+        if self.pairwise:
+            return 2.0 * c_exp(0.5 * (math.log(arms - 1) - math.log(delta)))
+        return arms * c_exp(-math.log(delta) / arms)
+
+
+def proved_for(family: Family) -> StoppingRule:
+    """The tightest proved rule of a family: the default of an Identifier."""
+    return Mixture() if family.kind in Mixture.proved_for else KaufmannKoolen()

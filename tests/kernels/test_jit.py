@@ -1,0 +1,91 @@
+"""Compiled kernels are kept between processes, in a directory that their sources name."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairbai.kernels import jit
+
+SOLVE = """
+import fairbai as fb
+from fairbai.kernels import allocation, jit
+fb.solve(fb.Instance([1.0, 0.5, 0.0]))
+hits, misses = allocation.allocate.stats.cache_hits, allocation.allocate.stats.cache_misses
+print(jit.CACHE_DIRECTORY, sum(hits.values()), sum(misses.values()))
+"""
+
+
+def run(code: str, *arguments: str, **variables: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, *arguments],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.slow_without_jit
+def test_second_process_does_not_compile(tmp_path: Path) -> None:
+    first = run(SOLVE, FAIRBAI_CACHE_DIR=str(tmp_path))
+    second = run(SOLVE, FAIRBAI_CACHE_DIR=str(tmp_path))
+    assert first[1:] == ["0", "1"]
+    assert second[1:] == ["1", "0"]
+    assert Path(second[0]).parent == tmp_path
+    assert list(Path(second[0]).rglob("*.nbi"))
+
+
+def test_cache_directory_is_named_by_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text(f"# {name}")
+    monkeypatch.setattr(jit, "__file__", str(tmp_path / "jit.py"))
+    before = jit._sources_hash()
+    assert before == jit._sources_hash()
+    (tmp_path / "b.py").write_text("# changed")
+    changed = jit._sources_hash()
+    (tmp_path / "c.py").write_text("# new")
+    assert len({before, changed, jit._sources_hash()}) == 3
+
+
+def test_cache_directory_is_under_the_root() -> None:
+    assert jit._cache_root() / jit._sources_hash() == jit.CACHE_DIRECTORY
+
+
+def test_variable_names_the_cache_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRBAI_CACHE_DIR", str(tmp_path / "mine"))
+    assert jit._cache_root() == tmp_path / "mine"
+
+
+def test_users_cache_is_the_default_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FAIRBAI_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert jit._cache_root() == tmp_path / "fairbai"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert jit._cache_root() == tmp_path / ".cache" / "fairbai"
+
+
+@pytest.mark.parametrize("obstacle", ["cannot be made", "cannot be written"])
+def test_temporary_directory_is_the_last_resort(obstacle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FAIRBAI_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    if obstacle == "cannot be made":
+        (tmp_path / "fairbai").write_text("a file stands in the way")
+    else:
+        monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
+    monkeypatch.setattr(jit.tempfile, "gettempdir", lambda: "/somewhere")
+    assert jit._cache_root() == Path(f"/somewhere/fairbai-{os.getuid()}")
+
+
+def test_numbas_own_cache_directory_is_left_alone() -> None:
+    before = jit.numba.config.CACHE_DIR
+    compiled = jit.kernel(lambda x: x + 1.0)
+    assert compiled(1.0) == 2.0
+    assert before == jit.numba.config.CACHE_DIR

@@ -1,0 +1,198 @@
+"""What the pages show is what happens: their code, their commands and their links, and the demo.
+
+- Every ```python block runs; the blocks of a page share one namespace, in order. A block with `>>>` prompts is a
+  doctest. The output of another one is compared with the ```text block that follows it, if one does.
+- Every line `$ fairbai ...` of a ```console or ```bash block runs, and what follows it there is compared.
+- A ```toml block that begins with the comment `# name.toml` is the file of that name for the commands of its page.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairbai.cli import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?")
+
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+@dataclass
+class Block:
+    """A fenced block: its language, its text, the line it starts at, and the ```text block right after it."""
+
+    language: str
+    text: str
+    line: int
+    output: str | None
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    found = list(FENCE.finditer(text))
+    result = []
+    for number, match in enumerate(found):
+        output = None
+        for following in found[number + 1 : number + 2]:
+            if following[1] == "text" and not text[match.end() : following.start()].strip():
+                output = following[2]
+        result.append(Block(match[1], match[2], text.count("\n", 0, match.end(1)) + 1, output))
+    return result
+
+
+def lines(text: str) -> list[str]:
+    """The lines without what nobody sees: spaces at their ends, and empty lines around them."""
+    return [line.rstrip() for line in text.strip("\n").rstrip().splitlines()]
+
+
+def assert_same(printed: str, shown: str, where: str) -> None:
+    """The same text; numbers may differ by rounding, and certified gaps are as good as zero."""
+    found, expected = lines(printed), lines(shown)
+    words = [[NUMBER.sub("0", line).split() for line in text] for text in (found, expected)]
+    assert words[0] == words[1], where
+    for one, other in zip(found, expected, strict=True):
+        numbers = [[float(number) for number in NUMBER.findall(line)] for line in (one, other)]
+        assert numbers[0] == pytest.approx(numbers[1], rel=1e-9, abs=1e-11), f"{where}: {one!r}, shown as {other!r}"
+
+
+def commands(block: Block) -> Iterator[tuple[list[str], str]]:
+    """The arguments of every `fairbai` line of a block, and the output that the page shows for it."""
+    for part in re.split(r"^(?=\$ |fairbai )", block.text, flags=re.MULTILINE):
+        command, _, output = part.replace("\\\n", " ").removeprefix("$ ").partition("\n")
+        if command.startswith("fairbai "):
+            yield shlex.split(command)[1:], output
+
+
+def run_command(arguments: list[str]) -> tuple[str, int]:
+    """What a command prints, errors too, and its exit code."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        try:
+            code = main(arguments)
+        except SystemExit as stop:  # argparse: --help, or options that do not exist
+            code = int(stop.code or 0)
+    return printed.getvalue(), code
+
+
+def run_python(block: Block, page: Path, namespace: dict[str, Any]) -> str:
+    """What a block prints; a doctest is compared on the spot."""
+    if ">>>" in block.text:
+        test = doctest.DocTestParser().get_doctest(block.text, namespace, page.name, str(page), block.line)
+        report = io.StringIO()
+        failed = doctest.DocTestRunner(verbose=False).run(test, out=report.write, clear_globs=False).failed
+        assert not failed, report.getvalue()
+        namespace.update(test.globs)
+        return ""
+    printed = io.StringIO()
+    code = compile("\n" * block.line + block.text, str(page), "exec")
+    with contextlib.redirect_stdout(printed):
+        exec(code, namespace)
+    return printed.getvalue()
+
+
+@pytest.fixture
+def beside_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: Path) -> None:
+    """A working directory with the files that a page shows."""
+    monkeypatch.chdir(tmp_path)
+    for block in blocks(page):
+        if block.language == "toml" and (name := re.match(r"# (\S+\.toml)\n", block.text)):
+            (tmp_path / name[1]).write_text(block.text, encoding="utf-8")
+
+
+@pages
+@pytest.mark.usefixtures("beside_files")
+def test_python_blocks(page: Path) -> None:
+    namespace: dict[str, Any] = {"__name__": page.stem}
+    for block in blocks(page):
+        if block.language == "python":
+            printed = run_python(block, page, namespace)
+            if block.output is not None:
+                assert_same(printed, block.output, f"{page.name}, line {block.line}")
+
+
+@pages
+@pytest.mark.usefixtures("beside_files")
+def test_commands(page: Path) -> None:
+    for block in blocks(page):
+        if block.language in ("console", "bash"):
+            for arguments, expected in commands(block):
+                printed, code = run_command(arguments)
+                if expected.strip():
+                    assert_same(printed, expected, f"{page.name}, fairbai {shlex.join(arguments)}")
+                else:
+                    assert code == 0, printed
+
+
+@pages
+def test_links(page: Path) -> None:
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        if not re.match(r"[a-z]+:", target):
+            name, _, heading = target.partition("#")
+            file = page.parent / name if name else page
+            assert file.exists(), f"{page.name} links to {target}"
+            if heading:
+                assert heading in headings(file), f"{page.name} links to {target}"
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub names them."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles}
+
+
+def test_every_page_is_on_the_map() -> None:
+    linked = set(LINK.findall((ROOT / "docs" / "index.md").read_text(encoding="utf-8")))
+    assert {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"} <= linked
+
+
+@pytest.fixture(scope="module")
+def demo() -> list[str]:
+    command = [sys.executable, str(ROOT / "examples" / "demo.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("name", "floors", "numbers"),
+    [  # K, T*, T*_p, price, bound, arms at floor, lower bound at delta = 0.05
+        ("linear means, pre-specified", "agonistic", "10 46.43 50.55 1.0888 1.098 6 134.0"),
+        ("linear means, pre-specified", "antagonistic", "10 46.43 223.27 4.8090 5.174 8 591.7"),
+        ("equal gaps, pre-specified", "agonistic", "10 8.00 8.01 1.0010 1.093 9 21.2"),
+        ("equal gaps, pre-specified", "antagonistic", "10 8.00 12.33 1.5415 4.232 9 32.7"),
+        ("linear means, theta-dependent", "agonistic", "15 72.47 99.67 1.3753 1.475 13 264.1"),
+        ("linear means, theta-dependent", "antagonistic", "15 72.47 209.99 2.8977 3.333 12 556.5"),
+        ("wireless, pre-specified", "agonistic", "10 28.57 29.94 1.0483 1.093 6 79.4"),
+        ("wireless, pre-specified", "antagonistic", "10 28.57 90.02 3.1513 4.247 7 238.6"),
+        ("wireless, theta-dependent", "agonistic", "10 28.57 40.07 1.4027 1.874 7 106.2"),
+        ("wireless, theta-dependent", "antagonistic", "10 28.57 89.13 3.1200 10.000 7 236.2"),
+    ],
+)
+def test_demo_solves_the_instances_of_the_paper(demo: list[str], name: str, floors: str, numbers: str) -> None:
+    [row] = [line for line in demo if line.startswith(name) and f" {floors} " in line]
+    *found, gap = row.split(floors)[1].split()
+    assert found == numbers.split()
+    assert float(gap) <= 1e-11
+
+
+def test_demo_is_readable(demo: list[str]) -> None:
+    assert max(map(len, demo)) <= 110
+    assert re.fullmatch(r"All 10 instances took \d+\.\d\d ms to solve, after compilation\.", demo[-1])
+    arms = [line for line in demo if re.match(r" *\d+ +\d+\.\d{4} ", line)]
+    assert len(arms) == 10 + 10 + 15 + 10 + 10
