@@ -23,7 +23,7 @@ from fairbai.kernels.families import GAUSSIAN, divergence, relative_weight, tran
 from fairbai.kernels.jit import entry, kernel
 from fairbai.kernels.rates import EPSILON, unspent
 
-TOLERANCE = 1e-12
+TOLERANCE = 1e-11
 MOST_POINTS = 200
 AT_FLOOR = 1e-9  # a weight this close to its floor is at it: the accuracy to which a kink is found
 FAR = 1e200  # the excess of an arm that needs no weight at all: infinity, without its nan
@@ -159,18 +159,24 @@ def _newton(arms, r, x, inside, mass, pull, turn):
 
 @kernel
 def _balance(arms, r, edge, room):
-    """The candidate at r: x such that the weights sum to one, from an upper bound ``edge`` on it.
+    """The candidate at r: x such that the weights sum to one, from a guess ``edge`` of it.
 
-    The sum is convex and piecewise linear in x: Newton comes down to the root, dropping arms to their floors, and ends
-    when it drops no more.
+    The sum is convex and piecewise linear in x: after its first step Newton comes down to the root, dropping arms to
+    their floors, and ends when it drops no more.
     """
+    guess = True
     while True:
         floor, mass, pull, turn, least = _sum_above_floors(arms, r, edge, room)
         inside = 1.0 if edge > arms.own_floor else 0.0
+        if mass + inside == 0.0:
+            edge = np.inf  # the guess was so low that nothing is above its floor: begin with everything
+            continue
         x = (arms.spare + floor + inside * arms.own_floor) / (mass + inside)
-        if (least < x and (inside == 0.0 or x > arms.own_floor)) or x >= edge:
-            break  # all of them are above their floors at x too, or only rounding says otherwise
-        edge = x
+        if x < edge and least < x and (inside == 0.0 or x > arms.own_floor):
+            break  # those that are above their floors at the edge are so at x, and no others
+        if x >= edge and not guess:
+            break  # only rounding can turn it round
+        edge, guess = x, False
     level = arms.level / (1.0 + r)
     mu = level / (pull + mass) if mass > 0.0 else np.inf
     root = _newton(arms, r, x, inside, mass, pull, -turn / (1.0 + r))
@@ -251,14 +257,21 @@ def _next_r(arms, low, high, point, streak, room):
 
 
 @kernel
+def _expect(point, r):
+    """About where x will be at r, a little too high: d log x / d log(1 + r) = (H + S) / (S + [b above its floor])."""
+    power = (point.pull + point.mass) / (point.mass + point.inside)
+    step = (r - point.r) / (1.0 + point.r)
+    return point.x * max(0.1, 1.0 + power * step * (1.0 + 0.5 * (power - 1.0) * step) + 0.1 * step * step + 1e-9)
+
+
+@kernel
 def _search(arms, r, room):
     """Close in on the optimal r from both sides; returns the best candidate and the least dual bound."""
     low = Point(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     high = Point(np.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    found, point, bound, streak, side = low, low, np.inf, 0, 0.0
+    found, point, bound, edge, streak, side = low, low, np.inf, np.inf, 0, 0.0
     for number in range(MOST_POINTS):
         _fill_weights(arms, r, number == 0, room)
-        edge = bound / arms.level * (1.0 + r)  # c <= bound at this r too
         point = _balance(arms, r, edge, room)
         if point.value > found.value:
             found = point
@@ -278,6 +291,7 @@ def _search(arms, r, room):
         r = _next_r(arms, low, high, point, streak, room)
         if not low.r < r < high.r:
             break
+        edge = _expect(point, r)
     if found.r != point.r:
         _fill_weights(arms, found.r, False, room)
         found = _balance(arms, found.r, found.edge, room)

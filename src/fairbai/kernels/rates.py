@@ -14,7 +14,12 @@ CONSTANT, PROPORTIONAL, SOFTMAX, INVERSE_GAP, GAP = range(5)
 
 @kernel
 def unspent(floors):
-    """1 - sum(floors), summed with compensation so that a small rest keeps its digits."""
+    """1 - sum(floors); where little is left, summed with compensation so that it keeps its digits."""
+    rest = 1.0
+    for a in range(floors.size):
+        rest -= floors[a]
+    if rest > 0.01:
+        return rest
     rest, lost = 1.0, 0.0
     for a in range(floors.size):
         new = rest - floors[a]

@@ -1,0 +1,105 @@
+"""Settling: the least number of further trials after which every arm has its floor, against brute force."""
+
+from __future__ import annotations
+
+import math
+from itertools import count
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairbai.kernels.rates import spare_share
+from fairbai.kernels.settling import furthest_behind, settling_trials
+from fairbai.kernels.state import ASSIGNED, PENALTY, ROUND, START
+
+
+def arrays(assigned: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """The state of an experiment of which only the assigned trials matter."""
+    state, numbers = np.zeros((PENALTY + 1, len(assigned))), np.zeros(START + 1)
+    state[ASSIGNED] = assigned
+    numbers[ROUND] = sum(assigned)
+    return state, numbers
+
+
+def settle(assigned: list[int], floors: list[float]) -> int:
+    state, numbers = arrays(assigned)
+    share = np.array(floors)
+    return int(settling_trials(state, numbers, share, spare_share(share)))
+
+
+def lacking(assigned: list[int], floors: list[float], total: int) -> int:
+    return sum(max(0, math.ceil(p * total) - n) for p, n in zip(floors, assigned, strict=True))
+
+
+def least(assigned: list[int], floors: list[float]) -> int:
+    """m* = min{m : Σ_a (⌈p_a (t + m)⌉ − N_a)₊ ≤ m}, one m after the other."""
+    total = sum(assigned)
+    return next(m for m in count() if lacking(assigned, floors, total + m) <= m)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[list[int], list[float]]:
+    arms = draw(st.integers(2, 6))
+    assigned = draw(st.lists(st.integers(0, 40), min_size=arms, max_size=arms))
+    parts = draw(st.lists(st.floats(0.0, 1.0), min_size=arms, max_size=arms))
+    total = draw(st.sampled_from([0.0, 0.3, 0.9, 0.99, 0.999]))
+    return assigned, [total * part / max(sum(parts), 1e-3) for part in parts]
+
+
+@given(cases())
+def test_number_of_trials_is_the_least(case: tuple[list[int], list[float]]) -> None:
+    assigned, floors = case
+    assert settle(assigned, floors) == least(assigned, floors)
+
+
+@given(cases())
+def test_the_arm_furthest_behind_meets_every_floor_at_the_end(case: tuple[list[int], list[float]]) -> None:
+    assigned, floors = case
+    state, _ = arrays(assigned)
+    share = np.array(floors)
+    total = sum(assigned) + settle(assigned, floors)
+    for _ in range(total - sum(assigned)):
+        arm = furthest_behind(state, share, total, spare_share(share))
+        assert state[ASSIGNED, arm] < math.ceil(share[arm] * total)  # no trial is given away
+        state[ASSIGNED, arm] += 1.0
+    assert (state[ASSIGNED] >= share * total).all()
+
+
+@pytest.mark.parametrize(
+    ("assigned", "floors", "expected"),
+    [
+        ([5, 5], [0.0, 0.0], 0),
+        ([5, 5], [0.5, 0.4], 0),
+        ([10, 0], [0.0, 0.5], 10),
+        ([10, 0], [0.4, 0.1], 2),
+        ([9, 1, 0], [0.2, 0.2, 0.2], 5),
+        ([0, 0, 0], [0.3, 0.3, 0.3], 0),
+        ([1, 0, 0], [0.3, 0.3, 0.3], 2),
+    ],
+)
+def test_by_hand(assigned: list[int], floors: list[float], expected: int) -> None:
+    assert settle(assigned, floors) == least(assigned, floors) == expected
+
+
+@pytest.mark.parametrize("spare", [1e-3, 1e-5, 1e-6])
+def test_floors_that_leave_little_take_long(spare: float) -> None:
+    """Brute force would take a million steps: instead m* holds, and repeating m -> lacking(m) from below ends there."""
+    assigned, floors = [30, 10, 2], [0.2, 0.3, 0.5 - spare]
+    m, total = 0, sum(assigned)
+    while lacking(assigned, floors, total + m) > m:  # the least fixed point of a monotone map
+        m = lacking(assigned, floors, total + m)
+    assert settle(assigned, floors) == m
+
+
+@pytest.mark.parametrize("assigned", [[7, 3, 4], [1, 1, 1], [20, 1, 1], [3, 40, 0]])
+@pytest.mark.parametrize("floors", [[0.2, 0.3, 0.5], [1 / 3, 1 / 3, 1 / 3], [0.01, 0.01, 0.98]])
+def test_floors_that_sum_to_one_are_rounded_down(assigned: list[int], floors: list[float]) -> None:
+    """They are met up to less than one trial, again with the least number of trials."""
+    total = sum(assigned)
+
+    def short(m: int) -> int:
+        return sum(max(0, math.floor(p * (total + m)) - n) for p, n in zip(floors, assigned, strict=True))
+
+    assert settle(assigned, floors) == next(m for m in count() if short(m) <= m)

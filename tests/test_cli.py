@@ -1,0 +1,311 @@
+"""The ``fairbai`` command: the library's numbers, from flags and files, and one sentence where the input is wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fairbai as fb
+from fairbai.allocation import expected_trials
+from fairbai.cli import main
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def toml(tmp_path: Path) -> Callable[[str], str]:
+    """Write a file and return its name."""
+
+    def write(text: str) -> str:
+        path = tmp_path / "question.toml"
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def run(capsys: Capture, *arguments: str) -> str:
+    """What the command prints."""
+    assert main(arguments) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    return printed.out
+
+
+def report(capsys: Capture, *arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(capsys, *arguments, "--json"))
+    return found
+
+
+def complaint(capsys: Capture, *arguments: str) -> str:
+    """What the command says about wrong input: one line on stderr, exit code 2, nothing else."""
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("fairbai: ")
+    assert printed.err.count("\n") == 1
+    return printed.err.removeprefix("fairbai: ").strip()
+
+
+def agrees(found: dict[str, Any], instance: fb.Instance, delta: float) -> None:
+    best, price = fb.solve(instance), fb.price_of_fairness(instance)
+    assert found["family"] == instance.family.to_dict()
+    assert found["rates"] == instance.rates.to_dict()
+    assert found["delta"] == delta
+    assert found["best_arm"] == best.best_arm
+    assert found["characteristic_time"] == best.characteristic_time == price.fair
+    assert found["unconstrained_time"] == price.unconstrained
+    assert found["price_of_fairness"] == price.ratio
+    assert found["price_upper_bound"] == price.upper_bound
+    assert found["duality_gap"] == best.duality_gap
+    assert found["lower_bound"] == fb.lower_bound(instance, delta)
+    assert found["expected_trials"] == expected_trials(price.fair, delta)
+    assert found["expected_trials_without_floors"] == expected_trials(price.unconstrained, delta)
+    arms = found["arms"]
+    assert [arm["arm"] for arm in arms] == list(range(instance.means.size))
+    assert [arm["mean"] for arm in arms] == instance.means.tolist()
+    assert [arm["floor"] for arm in arms] == instance.floors.tolist()
+    assert [arm["weight"] for arm in arms] == best.weights.tolist()
+    assert [arm["at_floor"] for arm in arms] == best.at_floor.tolist()
+    free = fb.solve(fb.Instance(instance.means, instance.family))
+    assert [arm["weight_without_floors"] for arm in arms] == free.weights.tolist()
+
+
+FLAGS = [
+    ("--means 1 0.5 0", fb.Instance([1.0, 0.5, 0.0]), 0.05),
+    ("--means 1 -0.5 -1e-3", fb.Instance([1.0, -0.5, -0.001]), 0.05),
+    ("--means 1 0.5 0 --floors 0.1", fb.Instance([1.0, 0.5, 0.0], rates=fb.rates.Constant(0.1)), 0.05),
+    ("--means 1 0.5 --floors 0.7 0.2", fb.Instance([1.0, 0.5], rates=fb.rates.Constant([0.7, 0.2])), 0.05),
+    ("--means 1 0.5 --variance 2 --delta 0.01", fb.Instance([1.0, 0.5], fb.Gaussian(2.0)), 0.01),
+    ("--means 1 0.5 --variance 2 3 --family gaussian", fb.Instance([1.0, 0.5], fb.Gaussian([2.0, 3.0])), 0.05),
+    ("--means 0.3 0.2 --family bernoulli", fb.Instance([0.3, 0.2], fb.Bernoulli()), 0.05),
+    ("--means 0.3 0.2 --family poisson", fb.Instance([0.3, 0.2], fb.Poisson()), 0.05),
+    ("--means 0.3 0.2 --family exponential", fb.Instance([0.3, 0.2], fb.Exponential()), 0.05),
+    ("--means 3 1 2 --rates inverse_gap --p0 0.7", fb.Instance([3.0, 1.0, 2.0], rates=fb.rates.InverseGap(0.7)), 0.05),
+    ("--means 3 1 2 --rates gap --p0 0.7", fb.Instance([3.0, 1.0, 2.0], rates=fb.rates.Gap(0.7)), 0.05),
+    ("--means 3 1 --rates proportional --p0 1", fb.Instance([3.0, 1.0], rates=fb.rates.Proportional(1.0)), 0.05),
+    (
+        "--means 3 1 --rates softmax --p0 0.7 --temperature 2",
+        fb.Instance([3.0, 1.0], rates=fb.rates.Softmax(0.7, 2.0)),
+        0.05,
+    ),
+]
+
+
+@pytest.mark.parametrize("command", ["solve", "plan"])
+@pytest.mark.parametrize(("flags", "instance", "delta"), FLAGS, ids=[flags for flags, *_ in FLAGS])
+def test_json_has_the_numbers_of_the_library(
+    capsys: Capture, command: str, flags: str, instance: fb.Instance, delta: float
+) -> None:
+    agrees(report(capsys, command, *flags.split()), instance, delta)
+
+
+FILE = """
+means = [0.5, 0.3, 0.1]
+family = { kind = "gaussian", variance = [1.0, 2.0, 3.0] }
+rates = { kind = "softmax", p0 = 0.6, temperature = 0.5 }
+delta = 0.1
+"""
+
+
+def test_question_from_a_file(capsys: Capture, toml: Callable[[str], str]) -> None:
+    instance = fb.Instance([0.5, 0.3, 0.1], fb.Gaussian([1.0, 2.0, 3.0]), fb.rates.Softmax(0.6, 0.5))
+    agrees(report(capsys, "solve", "--file", toml(FILE)), instance, 0.1)
+
+
+def test_file_may_name_a_family_and_leave_out_the_rest(capsys: Capture, toml: Callable[[str], str]) -> None:
+    name = toml('means = [0.5, 0.3]\nfamily = "bernoulli"')
+    agrees(report(capsys, "solve", "--file", name), fb.Instance([0.5, 0.3], fb.Bernoulli()), 0.05)
+
+
+@pytest.mark.parametrize(
+    ("flags", "change"),
+    [
+        ("--means 0.9 0.5 0.1", {"means": [0.9, 0.5, 0.1]}),
+        ("--family bernoulli", {"family": fb.Bernoulli()}),
+        ("--variance 4", {"family": fb.Gaussian(4.0)}),
+        ("--floors 0.2", {"rates": fb.rates.Constant(0.2)}),
+        ("--floors 0.2 0.1 0", {"rates": fb.rates.Constant([0.2, 0.1, 0.0])}),
+        ("--rates gap --p0 0.5", {"rates": fb.rates.Gap(0.5)}),
+        ("--delta 0.3", {}),
+    ],
+)
+def test_flags_go_before_the_file(
+    capsys: Capture, toml: Callable[[str], str], flags: str, change: dict[str, Any]
+) -> None:
+    parts = {
+        "means": [0.5, 0.3, 0.1],
+        "family": fb.Gaussian([1.0, 2.0, 3.0]),
+        "rates": fb.rates.Softmax(0.6, 0.5),
+        **change,
+    }
+    found = report(capsys, "solve", "--file", toml(FILE), *flags.split())
+    agrees(found, fb.Instance(**parts), 0.3 if "delta" in flags else 0.1)
+
+
+def test_solve_prints_a_readable_table(capsys: Capture) -> None:
+    lines = run(capsys, "solve", "--means", "1", "0", "0", "--floors", "0", "0", "0.3").splitlines()
+    assert lines[0] == "best arm 0 of 3 gaussian arms"
+    rows = [line.split() for line in lines]
+    assert ["0", "1", "0.0000", "0.4142", "0.4000"] in rows
+    assert ["2", "0", "0.3000", "0.2929", "0.3000", "at", "its", "floor"] in rows
+    assert any(row[:2] == ["T*", "11.6569"] for row in rows)
+    assert any(row[:2] == ["T*_p", "11.6667"] for row in rows)
+    assert any(line.startswith("price of fairness") and "1.0008" in line for line in lines)
+    assert any(line.startswith("duality gap") for line in lines)
+
+
+def test_plan_tells_trials_and_days(capsys: Capture) -> None:
+    arguments = ["plan", "--means", "0.12", "0.10", "--family", "bernoulli", "--floors", "0.7", "0.1"]
+    found = report(capsys, *arguments, "--per-day", "500")
+    assert found["days"] == found["expected_trials"] / 500
+    text = run(capsys, *arguments, "--per-day", "500")
+    trials = math.ceil(found["expected_trials"])
+    assert f"About {trials:,} trials ({found['days']:.1f} days) find the best arm with 95 % confidence." in text
+    assert f"{math.ceil(found['expected_trials_without_floors']):,}" in text
+    assert "70.00%" in text
+    assert "days" not in run(capsys, *arguments)
+
+
+def test_infinite_times_are_told_and_are_null_in_json(capsys: Capture) -> None:
+    arguments = ["--means", "1", "0", "--floors", "1", "0"]
+    assert "infinitely many" in run(capsys, "plan", *arguments)
+    printed = run(capsys, "solve", *arguments, "--json")
+    found = json.loads(printed, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert found["characteristic_time"] is None
+    assert found["expected_trials"] is None
+    assert found["unconstrained_time"] == pytest.approx(8.0)
+    assert "inf" in run(capsys, "solve", *arguments)
+
+
+# Help
+
+
+def help_of(capsys: Capture, *arguments: str) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--help"])
+    assert ended.value.code == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["solve", "plan"])
+def test_examples_in_the_help_run(capsys: Capture, command: str) -> None:
+    text = help_of(capsys, command)
+    examples = [line.strip() for line in text.splitlines() if line.startswith("  fairbai ")]
+    assert len(examples) >= 2
+    for example in examples:
+        name, *arguments = shlex.split(example)
+        assert (name, arguments[0]) == ("fairbai", command)
+        assert run(capsys, *arguments)
+
+
+@pytest.mark.parametrize("command", ["solve", "plan"])
+def test_file_in_the_help_runs(capsys: Capture, toml: Callable[[str], str], command: str) -> None:
+    text = help_of(capsys, command)
+    keys = [line.strip() for line in text.splitlines() if line.startswith("  ") and " = " in line]
+    assert {key.split(" = ")[0] for key in keys} == {"means", "family", "rates", "delta"}
+    assert run(capsys, command, "--file", toml("\n".join(keys)))
+
+
+def test_help_lists_the_commands(capsys: Capture) -> None:
+    text = help_of(capsys)
+    assert "solve" in text
+    assert "plan" in text
+
+
+def test_version(capsys: Capture) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"fairbai {fb.__version__}\n"
+
+
+def test_installed_command_is_this_one() -> None:
+    script = Path(sys.executable).with_name("fairbai")
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, f"fairbai {fb.__version__}\n")
+
+
+# Wrong input
+
+
+@pytest.mark.parametrize("command", ["solve", "plan"])
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("", "means are missing: give --means or a file with means"),
+        ("--means 1", "means must hold at least two arms, got 1"),
+        ("--means 1 nan", "means must be finite, got nan for arm 1"),
+        ("--means 1 1 0", "means must have a single best arm: with a tie T* is infinite and has no ratio to T*_p"),
+        ("--means 1 2 --family bernoulli", "means must be in (0, 1) for bernoulli arms, got 1.0 for arm 0"),
+        ("--means 1 2 --family cauchy", "kind must be one of bernoulli, exponential, gaussian, poisson, got 'cauchy'"),
+        ("--means 1 2 --family poisson --variance 2", "poisson takes no parameters, got 'variance'"),
+        ("--means 1 2 --variance 0", "variance must be positive, got 0.0 for arm 0"),
+        ("--means 1 2 --variance 1 2 3", "variance must have one entry an arm (2), got 3"),
+        ("--means 1 2 --floors 0.6", "rates must sum to at most 1, got 1.2"),
+        ("--means 1 2 --floors -0.1 0.2", "floor must not be negative, got -0.1 for arm 0"),
+        ("--means 1 2 --floors 0.1 0.1 0.1", "rates must have one entry an arm (2), got 3"),
+        ("--means 1 2 --floors 0.1 --rates gap --p0 0.5", "give --floors or --rates, not both"),
+        ("--means 1 2 --rates gap", "gap takes p0: "),
+        ("--means 1 2 --rates gap --p0 2", "p0 must be in [0, 1], got 2.0"),
+        ("--means 1 2 --rates gap --p0 0.5 --temperature 2", "gap takes p0, got 'temperature'"),
+        ("--means 1 2 --rates linear --p0 0.5", "kind must be one of constant, "),
+        ("--means 1 2 --p0 0.5", "--p0 and --temperature belong to --rates, which is missing"),
+        ("--means 1 2 --floors 0.1 --p0 0.5", "--p0 and --temperature belong to --rates"),
+        ("--means 1 2 --delta 0.5", "delta must be in (0, 1/2), got 0.5"),
+        ("--means 1 2 --delta 0", "delta must be in (0, 1/2), got 0.0"),
+        ("--file nowhere.toml", "nowhere.toml"),
+    ],
+)
+def test_wrong_flags(capsys: Capture, command: str, flags: str, message: str) -> None:
+    assert message in complaint(capsys, command, *flags.split())
+
+
+@pytest.mark.parametrize("rate", ["0", "-5", "nan", "inf"])
+def test_trials_a_day_must_be_positive(capsys: Capture, rate: str) -> None:
+    assert "per-day must be positive, got " in complaint(capsys, "plan", "--means", "1", "0", "--per-day", rate)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("means = [1.0, 0.0", "question.toml"),
+        ("arms = 3", "question.toml may have the keys means, family, rates and delta, got 'arms'"),
+        ("delta = 0.1", "means are missing: give --means or a file with means"),
+        ("means = 'many'", "means must be numbers, got 'many'"),
+        ("means = [1, 0]\ndelta = 'small'", "delta must be in (0, 1/2), got 'small'"),
+        ("means = [1, 0]\nrates = { kind = 'linear' }", "kind must be one of "),
+        ("means = [1, 0]\nrates = 0.1", "0.1"),
+        ("means = [1, 0]\nrates = [0.1, 0.2]", "0.1"),
+        ("means = [1, 0]\nfamily = 3", "3"),
+        ("means = [1, 0]\nfamily = { variance = 3 }", "kind must be one of "),
+    ],
+)
+def test_wrong_files(capsys: Capture, toml: Callable[[str], str], text: str, message: str) -> None:
+    assert message in complaint(capsys, "solve", "--file", toml(text))
+
+
+def test_file_that_is_no_text(capsys: Capture, tmp_path: Path) -> None:
+    (tmp_path / "picture.toml").write_bytes(b"\xff\xfe\x00")
+    assert complaint(capsys, "solve", "--file", str(tmp_path / "picture.toml"))
+
+
+def test_variance_flag_does_not_change_the_family_of_the_file(capsys: Capture, toml: Callable[[str], str]) -> None:
+    name = toml('means = [0.5, 0.3]\nfamily = "bernoulli"')
+    assert "bernoulli takes no parameters" in complaint(capsys, "solve", "--file", name, "--variance", "2")
+
+
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["solve", "--means", "one", "two"], ["solve", "--colour", "red"]])
+def test_flags_that_do_not_exist(capsys: Capture, arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert "usage: fairbai" in capsys.readouterr().err
