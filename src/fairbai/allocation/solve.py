@@ -25,27 +25,37 @@ class Allocation:
         characteristic_time: T*_p, evaluated at ``weights``. It is infinite where arms tie for the best, and where the
             floors leave nothing for an arm that needs trials.
         best_arm: The arm with the largest mean (the first of them, if several tie).
-        at_floor: For every arm, whether its weight is its (positive) floor.
         duality_gap: Certified relative distance of ``characteristic_time`` from the optimum: no allocation has a
             time below (1 - duality_gap) * characteristic_time. The bound comes from a dual feasible point.
+        floors: The floors that were met.
     """
 
     weights: Array
     characteristic_time: float
     best_arm: int
-    at_floor: npt.NDArray[np.bool_]
     duality_gap: float
+    floors: Array
+
+    @property
+    def at_floor(self) -> npt.NDArray[np.bool_]:
+        """For every arm, whether its weight is its (positive) floor."""
+        return (self.floors > 0.0) & (self.weights <= self.floors * (1.0 + kernels.AT_FLOOR))
 
 
 @dataclass(frozen=True, eq=False)
 class AllocationBatch:
-    """As ``Allocation``, with one row (or entry) an instance."""
+    """The same for many instances: every attribute has one row (or entry) an instance."""
 
     weights: Array
     characteristic_time: Array
     best_arm: npt.NDArray[np.int64]
-    at_floor: npt.NDArray[np.bool_]
     duality_gap: Array
+    floors: Array
+
+    @property
+    def at_floor(self) -> npt.NDArray[np.bool_]:
+        """For every arm, whether its weight is its (positive) floor."""
+        return (self.floors > 0.0) & (self.weights <= self.floors * (1.0 + kernels.AT_FLOOR))
 
 
 def solve(instance: Instance) -> Allocation:
@@ -75,9 +85,8 @@ def solve(instance: Instance) -> Allocation:
         _workspace(arms),
     )
     time = 1.0 / float(cost) if cost > 0.0 else math.inf
-    at_floor = (instance.floors > 0.0) & (weights <= instance.floors * (1.0 + kernels.AT_FLOOR))
     weights.setflags(write=False)
-    return Allocation(weights, time, int(best), at_floor, float(gap))
+    return Allocation(weights, time, int(best), float(gap), instance.floors)
 
 
 _kept = threading.local()
@@ -87,7 +96,7 @@ def _workspace(arms: int) -> Array:
     """The workspace of the last solve in this thread, if it fits: fresh memory costs more than a small solve."""
     room: Array | None = getattr(_kept, "room", None)
     if room is None or room.shape[1] != arms:
-        room = _kept.room = kernels.workspace(arms)
+        room = _kept.room = np.empty((kernels.ROWS, arms))
     return room
 
 
@@ -112,17 +121,17 @@ def solve_batch(
         raise ValueError(f"means must be a matrix with a row an instance and two arms or more, got {matrix.shape}")
     floors = rates.floors_batch(matrix) if isinstance(rates, Rate) else _floors(rates, matrix)
     count, arms = matrix.shape
-    weights, at_floor = np.empty((count, arms)), np.empty((count, arms), dtype=np.bool_)
+    weights = np.empty((count, arms))
     best, costs, gaps = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
     scales, domain = family.scales(arms), (family.low, family.high)
-    results = weights, at_floor, best, costs, gaps
+    results = weights, best, costs, gaps
     if kernels.allocate_batch(family.code, *domain, matrix, scales, floors, *results) >= 0:
         matrix = family.check_means(matrix, dimensions=2)  # says what is wrong, unless a sum is 1 but for rounding
         floors = check_floors("rates", floors, arms, dimensions=2)
         kernels.allocate_batch(family.code, *domain, matrix, scales, floors, *results)
     with np.errstate(divide="ignore"):
         times = 1.0 / costs
-    return AllocationBatch(weights, times, best, at_floor, gaps)
+    return AllocationBatch(weights, times, best, gaps, floors)
 
 
 def _floors(value: Any, means: Array) -> Array:

@@ -29,6 +29,7 @@ AT_FLOOR = 1e-9  # a weight this close to its floor is at it: the accuracy to wh
 FAR = 1e200  # the excess of an arm that needs no weight at all: infinity, without its nan
 
 EXCESS, KAPPA, LIMIT, MEAN, PSI, RATIO, BEND = range(7)
+ROWS = 7
 """Rows of the workspace. Fixed: the excess (see ``_prepare``), the variance over that of the best arm, and the floor
 over that. For families other than the Gaussian also the mean and, at the present r, psi, H_a and -(1 + r) dH_a/dr."""
 
@@ -43,7 +44,7 @@ These hold numbers only: an array in a tuple would cost reference counting at ev
 @kernel
 def workspace(arms):
     """Room for one solve with ``arms`` arms; a batch uses it again and again."""
-    return np.empty((BEND + 1, arms))
+    return np.empty((ROWS, arms))
 
 
 @kernel
@@ -368,7 +369,7 @@ def _legal(low, high, means, floors, rest):
 
 
 @entry
-def allocate_batch(family, low, high, means, scales, floors, weights, at_floor, best, costs, gaps):
+def allocate_batch(family, low, high, means, scales, floors, weights, best, costs, gaps):
     """``allocate`` for every row; ``scales`` are the same for all. Returns the first row that is not legal, or -1."""
     room = workspace(means.shape[1])
     for i in range(means.shape[0]):
@@ -377,6 +378,4 @@ def allocate_batch(family, low, high, means, scales, floors, weights, at_floor, 
             return i
         spare = rest if rest > EPSILON * means.shape[1] else 0.0
         best[i], costs[i], gaps[i], _ = allocate(family, means[i], scales, floors[i], spare, 0.0, weights[i], room)
-        for a in range(means.shape[1]):
-            at_floor[i, a] = floors[i, a] > 0.0 and weights[i, a] <= floors[i, a] * (1.0 + AT_FLOOR)
     return -1

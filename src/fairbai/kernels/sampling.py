@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from fairbai.kernels.allocation import BEND, allocate
+from fairbai.kernels.allocation import ROWS, allocate
 from fairbai.kernels.families import BERNOULLI, divergence, transport
 from fairbai.kernels.jit import kernel
 from fairbai.kernels.rates import CONSTANT, fill_floors, spare_share
@@ -35,7 +35,7 @@ FROM_POLICY, FROM_EACH_ARM = range(2)
 @kernel
 def rule_workspace(arms):
     """Room for ``refresh``: floors of zero, and the workspace of the allocation."""
-    return np.empty((BEND + 2, arms))
+    return np.empty((ROWS + 1, arms))
 
 
 @kernel
