@@ -18,6 +18,7 @@ $(STAMP): pyproject.toml
 
 demo: $(STAMP) ## Show what fairbai does
 	$(BIN)/python examples/demo.py
+	$(BIN)/python examples/ab_test.py
 
 test: lint ## Run everything that a change must pass
 	$(BIN)/python -m pytest -n 2

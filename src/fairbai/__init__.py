@@ -7,7 +7,7 @@ Example:
     >>> import fairbai as fb
     >>> instance = fb.Instance([0.5, 0.4, 0.3], family=fb.Bernoulli(), rates=fb.rates.Constant(0.2))
     >>> fb.solve(instance).weights.round(3)
-    array([0.4, 0.4, 0.2])
+    array([0.399, 0.401, 0.2  ])
 """
 
 from importlib import import_module

@@ -95,7 +95,10 @@ def _question(options: argparse.Namespace) -> tuple[Instance, float]:
     """The instance and delta from the flags and the file."""
     form: dict[str, Any] = {}
     if options.file is not None:
-        form = tomllib.loads(options.file.read_text(encoding="utf-8"))
+        try:
+            form = tomllib.loads(options.file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{options.file} is not a TOML file: {error}") from None
         for key in form:
             if key not in ("means", "family", "rates", "delta"):
                 raise ValueError(f"{options.file} may have the keys means, family, rates and delta, got {key!r}")
@@ -105,7 +108,8 @@ def _question(options: argparse.Namespace) -> tuple[Instance, float]:
         raise ValueError("means are missing: give --means or a file with means")
     if options.variance is not None:
         variance = options.variance[0] if len(options.variance) == 1 else options.variance
-        form["family"] = {"kind": options.family or "gaussian", "variance": variance}
+        given = form.get("family", "gaussian") if options.family is None else options.family
+        form["family"] = {**({"kind": given} if isinstance(given, str) else given), "variance": variance}
     elif options.family is not None:
         form["family"] = options.family
     if (given := _rates(options)) is not None:
@@ -120,16 +124,16 @@ def _question(options: argparse.Namespace) -> tuple[Instance, float]:
 
 def _rates(options: argparse.Namespace) -> dict[str, Any] | None:
     """The JSON form of the rates that the flags describe, if they do."""
+    if options.floors is not None and options.rates is not None:
+        raise ValueError("give --floors or --rates, not both")
+    if options.rates is None and (options.p0 is not None or options.temperature is not None):
+        raise ValueError("--p0 and --temperature belong to --rates, which is missing")
     if options.floors is not None:
-        if options.rates is not None:
-            raise ValueError("give --floors or --rates, not both")
         return {
             "kind": "constant",
             "floor": options.floors[0] if len(options.floors) == 1 else options.floors,
         }
     if options.rates is None:
-        if options.p0 is not None or options.temperature is not None:
-            raise ValueError("--p0 and --temperature belong to --rates, which is missing")
         return None
     form = {"kind": options.rates, "p0": options.p0, "temperature": options.temperature}
     return {key: value for key, value in form.items() if value is not None}

@@ -69,7 +69,7 @@ def expected_trials(characteristic_time: float, delta: float) -> float:
 
     Example:
         >>> round(expected_trials(100.0, delta=0.05))
-        507
+        497
     """
     delta = confidence(delta)
     if math.isinf(characteristic_time):

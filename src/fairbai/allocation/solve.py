@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairbai.kernels import allocation as kernels
-from fairbai.problems.checks import Array
+from fairbai.problems.checks import Array, frozen
 from fairbai.problems.checks import floors as check_floors
 from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.instance import Instance
@@ -85,8 +85,7 @@ def solve(instance: Instance) -> Allocation:
         _workspace(arms),
     )
     time = 1.0 / float(cost) if cost > 0.0 else math.inf
-    weights.setflags(write=False)
-    return Allocation(weights, time, int(best), float(gap), instance.floors)
+    return Allocation(frozen(weights), time, int(best), float(gap), instance.floors)
 
 
 _kept = threading.local()
@@ -116,10 +115,10 @@ def solve_batch(
         array([8., 2.])
     """
     family = Gaussian() if family is None else family
-    matrix = np.ascontiguousarray(means, dtype=np.float64)
+    matrix = frozen(np.ascontiguousarray(means, dtype=np.float64))
     if matrix.ndim != 2 or matrix.shape[1] < 2:
         raise ValueError(f"means must be a matrix with a row an instance and two arms or more, got {matrix.shape}")
-    floors = rates.floors_batch(matrix) if isinstance(rates, Rate) else _floors(rates, matrix)
+    floors = frozen(rates.floors_batch(matrix) if isinstance(rates, Rate) else _floors(rates, matrix))
     count, arms = matrix.shape
     weights = np.empty((count, arms))
     best, costs, gaps = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
@@ -131,7 +130,7 @@ def solve_batch(
         kernels.allocate_batch(family.code, *domain, matrix, scales, floors, *results)
     with np.errstate(divide="ignore"):
         times = 1.0 / costs
-    return AllocationBatch(weights, times, best, gaps, floors)
+    return AllocationBatch(frozen(weights), times, best, gaps, floors)
 
 
 def _floors(value: Any, means: Array) -> Array:

@@ -112,7 +112,8 @@ def relative_weight(family, mean, gap, level, shortfall, guess):
             ratio = best / own
         step = excess * value / (level * own * psi)
         if abs(step) < 1e-8:  # psi is exact for the level `value`; two Taylor terms carry it to `level`
-            bend = up**3 / (variance(family, middle, 1.0) * gap * own**3)
+            cube = up / own
+            bend = cube * cube * cube / (variance(family, middle, 1.0) * gap)
             return psi - excess / own, ratio - level * bend * excess, bend
         psi = psi / (1.0 + step) if step > -0.75 else 4.0 * psi
     return psi, ratio, bend

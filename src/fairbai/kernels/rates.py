@@ -36,15 +36,20 @@ def spare_share(floors):
 
 
 @kernel
-def _two_largest(means):
-    """The largest mean and the second largest (the same if two arms tie)."""
+def _extremes(means):
+    """Half the largest, second largest (the same if two arms tie) and least mean.
+
+    Halves, because the difference of two means may exceed the largest number.
+    """
     top, second = max(means[0], means[1]), min(means[0], means[1])
+    least = second
     for a in range(2, means.size):
+        least = min(least, means[a])
         if means[a] > top:
             top, second = means[a], top
         elif means[a] > second:
             second = means[a]
-    return top, second
+    return 0.5 * float(top), 0.5 * float(second), 0.5 * float(least)
 
 
 @kernel
@@ -52,23 +57,24 @@ def fill_floors(rate, p0, temperature, means, floors):
     """Write the theta-dependent floors p0 f_a / sum f; CONSTANT leaves ``floors`` as it is.
 
     f is the mean clipped at 0 (PROPORTIONAL), exp(mean / temperature) (SOFTMAX), 1 / max(gap, least gap)
-    (INVERSE_GAP) or the gap (GAP).
+    (INVERSE_GAP) or the gap (GAP), each over its largest value.
     """
     if rate == CONSTANT:
         return
-    top, second = _two_largest(means)
-    least = top - second
+    top, second, least = _extremes(means)
     total = 0.0
     for a in range(means.size):
-        gap = top - means[a]
-        if rate == PROPORTIONAL:
-            share = max(means[a], 0.0)
+        mean = 0.5 * float(means[a])
+        gap = top - mean
+        share = 0.0
+        if rate == PROPORTIONAL and top > 0.0:
+            share = max(mean, 0.0) / top
         elif rate == SOFTMAX:
-            share = math.exp(-gap / temperature)
+            share = math.exp(-2.0 * (gap / temperature))
         elif rate == INVERSE_GAP:
-            share = 1.0 if gap <= least else least / gap
-        else:  # GAP
-            share = gap
+            share = 1.0 if gap <= top - second else (top - second) / gap
+        elif rate == GAP and top > least:
+            share = gap / (top - least)
         floors[a] = share
         total += share
     for a in range(means.size):

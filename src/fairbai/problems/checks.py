@@ -25,8 +25,14 @@ def array(name: str, value: Any, arms: int | None = None, dimensions: int = 1) -
     if arms is not None and numbers.shape[-1] != arms:
         raise ValueError(f"{name} must have one entry an arm ({arms}), got {numbers.shape[-1]}")
     refuse(name, "be finite", numbers, ~np.isfinite(numbers))
-    numbers.setflags(write=False)
-    return numbers
+    return frozen(numbers)
+
+
+def frozen(numbers: Array) -> Array:
+    """A read-only view; Numba compiles a kernel anew for each mix of read-only and writable arguments."""
+    view = numbers.view()
+    view.setflags(write=False)
+    return view
 
 
 def refuse(name: str, expected: str, numbers: Array, wrong: npt.NDArray[np.bool_]) -> None:
@@ -64,6 +70,5 @@ def floors(name: str, value: Any, arms: int, dimensions: int = 1) -> Array:
     if (totals > 1.0 + SUM_TOLERANCE).any():
         raise ValueError(f"{name} must sum to at most 1, got {totals.max():.12g}")
     if (totals > 1.0).any():
-        result = result / np.maximum(totals, 1.0)
-        result.setflags(write=False)
+        result = frozen(result / np.maximum(totals, 1.0))
     return result

@@ -34,6 +34,8 @@ class Configured:
     @classmethod
     def from_dict(cls, form: dict[str, Any] | str) -> Self:
         """The object of a JSON form; a bare string is a kind with its default parameters."""
+        if not isinstance(form, (dict, str)):
+            raise ValueError(f"{cls.__name__.lower()} must be a kind or a dictionary with a kind, got {form!r}")
         form = {"kind": form} if isinstance(form, str) else dict(form)
         kind = form.pop("kind", None)
         found = cls._known.get(str(kind))
@@ -55,7 +57,7 @@ class Configured:
         return all(np.array_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
 
     def __hash__(self) -> int:
-        return hash((type(self), *(np.asarray(getattr(self, field.name)).tobytes() for field in fields(self))))
+        return hash((type(self), *(tuple(np.ravel(getattr(self, field.name)).tolist()) for field in fields(self))))
 
 
 def _plain(value: Any) -> Any:

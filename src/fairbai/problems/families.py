@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fairbai.kernels import families as kernels
-from fairbai.problems.checks import Array, Numbers, array, refuse
+from fairbai.problems.checks import Array, Numbers, array, frozen, refuse
 from fairbai.problems.configured import Configured
 
 
@@ -31,7 +31,7 @@ class Family(Configured):
 
     def scales(self, arms: int) -> Array:
         """The known variance of every arm; 1 for a family whose variance follows from the mean."""
-        return np.ones(arms)
+        return frozen(np.ones(arms))
 
     def check_means(self, means: Any, dimensions: int = 1) -> Array:
         """The means as a vector (or a matrix, one row an instance), all strictly inside the domain of the family."""
@@ -90,7 +90,7 @@ class Gaussian(Family):
         """The variance of every arm."""
         if isinstance(self.variance, np.ndarray):
             return array("variance", self.variance, arms)
-        return np.full(arms, self.variance)
+        return frozen(np.full(arms, self.variance))
 
     def sample(self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
         """Normal rewards."""

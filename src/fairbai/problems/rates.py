@@ -79,8 +79,7 @@ class _Learned(Rate):
             raise ValueError(f"means must hold at least two arms, got {means.size}")
         floors = np.empty(means.size)
         kernels.fill_floors(self.code, self.p0, getattr(self, "temperature", 1.0), means, floors)
-        floors.setflags(write=False)
-        return floors
+        return checks.frozen(floors)
 
     def floors_batch(self, means: Array) -> Array:
         """The floors at the means of every row."""
@@ -190,7 +189,7 @@ def blended(instance: "Instance", p0: float, alpha: float) -> Constant:
     if np.sum(means == means.max()) > 1:
         raise ValueError("instance must have a single best arm: with a tie w* is not defined")
     weights = np.empty(arms)
-    none, room = np.zeros(arms), allocation_kernels.workspace(arms)
+    none, room = checks.frozen(np.zeros(arms)), np.empty((allocation_kernels.ROWS, arms))
     allocation_kernels.allocate(instance.family.code, means, instance.scales, none, 1.0, 0.0, weights, room)
     inverse = 1.0 / weights
     return Constant(p0 * (alpha * weights + (1.0 - alpha) * inverse / inverse.sum()))

@@ -113,7 +113,7 @@ class PairwiseGaussian(StoppingRule):
 
     Example:
         >>> round(PairwiseGaussian().level(0.1, arms=2), 3)
-        5.418
+        5.341
     """
 
     proved_for: ClassVar[tuple[str, ...]] = ("gaussian",)
