@@ -20,7 +20,7 @@ from fairbai.problems.checks import Array, confidence
 from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.rates import Constant, Rate
 from fairbai.sampling import FairTopTwo, SamplingRule, Situation
-from fairbai.stopping import StoppingRule, proved_for
+from fairbai.stopping import Mixture, StoppingRule
 
 LARGEST_SEED = 2**63 - 1
 
@@ -37,7 +37,7 @@ class Identifier:
         family: The reward family; Gaussian with variance 1 by default.
         rates: The share of the trials that every arm is guaranteed; none by default.
         sampling: The sampling rule; ``FairTopTwo()`` by default.
-        stopping: The stopping rule; the tightest proved one of the family by default.
+        stopping: The stopping rule; ``Mixture()``, the tightest proved one, by default.
         settle: Whether to go on after the decision until every floor is met, with the least number of further trials.
             Floors that depend on the means are settled as they are at the decision. Floors that sum to 1 cannot be met
             exactly by whole numbers of trials; they are then met up to less than one trial.
@@ -69,9 +69,7 @@ class Identifier:
         self.family = _instance_of("family", Family, Gaussian() if family is None else family)
         self.rates = _instance_of("rates", Rate, Constant() if rates is None else rates)
         self.sampling = _instance_of("sampling", SamplingRule, FairTopTwo() if sampling is None else sampling)
-        self.stopping = _instance_of(
-            "stopping", StoppingRule, proved_for(self.family) if stopping is None else stopping
-        )
+        self.stopping = _instance_of("stopping", StoppingRule, Mixture() if stopping is None else stopping)
         self.stopping.check(self.family)
         self.settle = bool(settle)
         self.seed = _seed(seed)
@@ -101,8 +99,8 @@ class Identifier:
             dtype=np.int64,
         )
         p0, temperature = getattr(self.rates, "p0", 0.0), getattr(self.rates, "temperature", 1.0)
-        kappa = getattr(self.stopping, "kappa", 1.0)
-        self._reals = np.array([p0, temperature, self.sampling.parameter, kappa])
+        stopping = self.stopping.parameter(self.family)
+        self._reals = np.array([p0, temperature, self.sampling.parameter, stopping])
         self._state = np.zeros((rows.PENALTY + 1, arms))
         self._state[rows.SCALE] = self.family.scales(arms)
         self._numbers = np.zeros(rows.START + 1)

@@ -6,7 +6,7 @@ The configuration is two small arrays, so that a call from Python stays cheap.
 from fairbai.kernels.jit import entry
 from fairbai.kernels.rng import two_uniforms
 from fairbai.kernels.sampling import choose, refresh
-from fairbai.kernels.state import OBSERVED, PENALTY, ROUND, learn
+from fairbai.kernels.state import OBSERVED, PENALTY, ROUND, SUM, learn
 from fairbai.kernels.stopping import evidence, penalty
 
 FAMILY, RATE, LEARNED, RULE, ORIGIN, STOPPING, SEED, RUN = range(8)
@@ -38,7 +38,8 @@ def assign(codes, reals, state, numbers, policy):
 def observe(codes, reals, state, numbers, arm, reward):
     """Count a reward."""
     learn(codes[FAMILY], state, numbers, arm, reward)
-    state[PENALTY, arm] = penalty(codes[STOPPING], reals[KAPPA], state[OBSERVED, arm])
+    count, total = state[OBSERVED, arm], state[SUM, arm]
+    state[PENALTY, arm] = penalty(codes[FAMILY], codes[STOPPING], reals[KAPPA], count, total)
 
 
 @entry

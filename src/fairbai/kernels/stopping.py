@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from fairbai.kernels.families import transport
+from fairbai.kernels.families import BERNOULLI, GAUSSIAN, POISSON, transport
 from fairbai.kernels.jit import kernel
 from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALE, SEEN, UNSEEN, largest
 
@@ -16,10 +16,37 @@ HEURISTIC, MIXTURE, PAIRWISE_GAUSSIAN, KAUFMANN_KOOLEN, KAUFMANN_KOOLEN_PAIRWISE
 
 
 @kernel
-def penalty(rule, kappa, count):
-    """The part of an arm with ``count`` rewards in the threshold of its pairs; see docs/stopping.md."""
+def _xlogy(x, y):
+    return x * math.log(y) if x > 0.0 else 0.0
+
+
+@kernel
+def _regret(family, scale, count, total):
+    """Log-likelihood of an arm at its own mean, less that of the mixture of its family over a fixed prior.
+
+    The priors: Beta(1/2, 1/2) on a Bernoulli mean, Gamma(1/2, 1 / (2 scale)) on a Poisson mean, Gamma(1, scale) on the
+    rate (1 / mean) of an exponential arm. ``total`` is the sum of the rewards.
+    """
+    if family == BERNOULLI:
+        rest = count - total
+        best = _xlogy(total, total / count) + _xlogy(rest, rest / count)
+        mixed = math.lgamma(total + 0.5) + math.lgamma(rest + 0.5) - math.lgamma(count + 1.0) - math.log(math.pi)
+        return best - mixed
+    if family == POISSON:
+        rate = 0.5 / scale
+        mixed = math.lgamma(total + 0.5) - 0.5 * math.log(math.pi) + 0.5 * math.log(rate)
+        return _xlogy(total, total / count) - total - mixed + (total + 0.5) * math.log(rate + count)
+    mixed = math.lgamma(count + 1.0) + math.log(scale) - (count + 1.0) * math.log(scale + total)  # EXPONENTIAL
+    return count * math.log(count / total) - count - mixed
+
+
+@kernel
+def penalty(family, rule, parameter, count, total):
+    """The part that an arm with ``count`` rewards of sum ``total`` has in a threshold; see docs/stopping.md."""
     if rule == MIXTURE:
-        return 0.5 * math.log1p(count / kappa)
+        if family == GAUSSIAN:
+            return 0.5 * math.log1p(count / parameter)
+        return _regret(family, parameter, count, total)
     if rule == PAIRWISE_GAUSSIAN:
         return 2.0 * math.log(4.0 + math.log(count))
     if rule == HEURISTIC:
@@ -50,7 +77,7 @@ def evidence(family, rule, kappa, state, numbers):
             n, scale = state[OBSERVED, a], state[SCALE, a]
             glr = transport(family, top, top_scale, top_count, state[MEAN, a], scale, n)[0]
             factor, cost = 1.0, common
-            if rule == MIXTURE:
+            if rule == MIXTURE and family == GAUSSIAN:
                 plain = scale / n + top_scale / top_count
                 factor = plain / (plain + kappa * (scale / (n * n) + top_scale / (top_count * top_count)))
             if rule != HEURISTIC and rule != KAUFMANN_KOOLEN:

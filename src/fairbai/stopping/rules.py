@@ -38,6 +38,10 @@ class StoppingRule(Configured):
     def level(self, delta: float, arms: int) -> float:
         """What the least score must reach."""
 
+    def parameter(self, family: Family) -> float:
+        """The number that its kernel takes."""
+        return 1.0
+
     def proved(self, family: Family) -> bool:
         """Whether an error probability of at most delta is proved for this family."""
         return family.kind in self.proved_for
@@ -48,7 +52,7 @@ class StoppingRule(Configured):
             covered = ", ".join(self.proved_for)
             raise ValueError(
                 f"stopping rule {self.kind} is proved for {covered} arms, got {family.kind}: "
-                "use KaufmannKoolen(), or Heuristic() if no proof is needed"
+                "use Mixture(), or Heuristic() if no proof is needed"
             )
 
 
@@ -78,11 +82,17 @@ class Heuristic(StoppingRule):
 
 @dataclass(frozen=True, eq=False)
 class Mixture(StoppingRule):
-    """Mixture martingale with a normal prior; proved for Gaussian arms of known variance, by Ville's inequality.
+    """Mixture martingales; proved for every family, by Ville's inequality. The tightest proved rule here.
 
-    Stops when, for every other arm a, Δ² / (2 Σ_i σ_i² (1/N_i + κ/N_i²)) exceeds
-    log((K-1)/δ) + ½ log(1 + N_a/κ) + ½ log(1 + N_b/κ). ``kappa`` must be fixed before the experiment; it is about the
-    number of trials of an arm at which the rule is tightest, and 5 is a good choice.
+    Gaussian arms: stops when, for every other arm a, Δ² / (2 Σ_i σ_i² (1/N_i + κ/N_i²)) exceeds
+    log((K-1)/δ) + ½ log(1 + N_a/κ) + ½ log(1 + N_b/κ). The other families: when the GLR of every pair exceeds
+    log((K-1)/δ) and the regret of either arm, which is its log-likelihood at its own mean less that of a mixture over a
+    fixed prior, about ½ log N. The parameters must be fixed before the experiment; a poor choice costs trials, not the
+    proof.
+
+    Args:
+        kappa: For Gaussian arms, about the number of trials of an arm at which the rule is tightest.
+        prior_mean: For Poisson and exponential arms, a guess of the size of the means.
 
     Example:
         >>> round(Mixture(kappa=5.0).level(0.1, arms=11), 4)
@@ -90,15 +100,21 @@ class Mixture(StoppingRule):
     """
 
     kappa: float = 5.0
-    proved_for: ClassVar[tuple[str, ...]] = ("gaussian",)
+    prior_mean: float = 1.0
+    proved_for: ClassVar[tuple[str, ...]] = EXPONENTIAL_FAMILIES
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kappa", number("kappa", self.kappa, 1e-300, 1e300, "positive"))
+        object.__setattr__(self, "prior_mean", number("prior_mean", self.prior_mean, 1e-300, 1e300, "positive"))
 
     @property
     def code(self) -> int:
         """Its number in ``kernels.stopping``."""
         return kernels.MIXTURE
+
+    def parameter(self, family: Family) -> float:
+        """``kappa`` or ``prior_mean``."""
+        return self.kappa if family.kind == "gaussian" else self.prior_mean
 
     def level(self, delta: float, arms: int) -> float:
         """log((K - 1) / delta): a union bound over the arms that could be mistaken for the best."""
@@ -154,8 +170,3 @@ class KaufmannKoolen(StoppingRule):
         if self.pairwise:
             return 2.0 * c_exp(0.5 * (math.log(arms - 1) - math.log(delta)))
         return arms * c_exp(-math.log(delta) / arms)
-
-
-def proved_for(family: Family) -> StoppingRule:
-    """The tightest proved rule of a family: the default of an Identifier."""
-    return Mixture() if family.kind in Mixture.proved_for else KaufmannKoolen()
