@@ -38,8 +38,8 @@ def test_two_arms_with_a_floor_above_one_half(share: float, arm: int) -> None:
     floors = [0.0, 0.0]
     floors[arm] = share
     found = solve([0.3, 0.0], floors, fb.Gaussian(1.7))
-    assert found.weights[arm] == near(share, rel=1e-12)
-    assert found.characteristic_time == near(2 * 1.7 / (share * (1 - share)) / 0.3**2, rel=1e-11)
+    assert found.weights[arm] == near(share, rel=1e-9)
+    assert found.characteristic_time == near(2 * 1.7 / (share * (1 - share)) / 0.3**2, rel=1e-10)
     assert found.best_arm == 0
 
 
@@ -48,14 +48,14 @@ def test_two_arms_share_by_their_standard_deviations(variances: tuple[float, flo
     deviations = np.sqrt(variances)
     found = solve([0.0, 2.0], family=fb.Gaussian(variances))
     assert found.weights == near(deviations / deviations.sum(), rel=1e-6)
-    assert found.characteristic_time == near(2 * deviations.sum() ** 2 / 4, rel=1e-11)
+    assert found.characteristic_time == near(2 * deviations.sum() ** 2 / 4, rel=1e-10)
 
 
 @pytest.mark.parametrize("arms", [2, 3, 10, 1000])
 def test_equal_gaps_without_floors(arms: int) -> None:
     found = solve([0.25] + [0.0] * (arms - 1), family=fb.Gaussian(0.5))
     assert found.weights == near(unconstrained_equal_gaps(arms), rel=1e-6)
-    assert found.characteristic_time == near(2 * 0.5 * (1 + math.sqrt(arms - 1)) ** 2 / 0.25**2, rel=1e-11)
+    assert found.characteristic_time == near(2 * 0.5 * (1 + math.sqrt(arms - 1)) ** 2 / 0.25**2, rel=1e-10)
 
 
 @pytest.mark.parametrize("own_floor", [0.45, 0.6, 0.9])
@@ -65,8 +65,8 @@ def test_equal_gaps_with_the_best_arm_at_its_floor(arms: int, own_floor: float) 
     rest = (1 - own_floor) / (arms - 1)
     found = solve([1.0] + [0.0] * (arms - 1), [own_floor, *np.linspace(0.0, rest, arms - 1)])
     ratio = (own_floor * (arms - 2) + 1) / (own_floor * (1 - own_floor) * (1 + math.sqrt(arms - 1)) ** 2)
-    assert found.characteristic_time == near(ratio * 2 * (1 + math.sqrt(arms - 1)) ** 2, rel=1e-11)
-    assert found.weights == near([own_floor] + [rest] * (arms - 1), rel=1e-11)
+    assert found.characteristic_time == near(ratio * 2 * (1 + math.sqrt(arms - 1)) ** 2, rel=1e-10)
+    assert found.weights == near([own_floor] + [rest] * (arms - 1), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_equal_gaps_with_the_other_arms_at_their_floors(least: float, at_least: 
     assert np.all(np.array(floors[1:]) >= unconstrained_equal_gaps(len(floors))[1:])
     assert spare <= math.sqrt(at_least) * least
     found = solve([1.0] + [0.0] * (len(floors) - 1), floors)
-    assert found.characteristic_time == near(2 * (1 / spare + 1 / least), rel=1e-11)
-    assert found.weights == near([spare, *floors[1:]], rel=1e-11)
+    assert found.characteristic_time == near(2 * (1 / spare + 1 / least), rel=1e-10)
+    assert found.weights == near([spare, *floors[1:]], rel=1e-9)
 
 
 @families
@@ -105,12 +105,12 @@ def test_full_floors_cost_what_the_definition_says() -> None:
 
 def test_characteristic_time_has_one_factor_two() -> None:
     """T* = 2 σ² min max (1/w_a + 1/w_b) / Δ_a²; with one more factor 2 two arms at distance 1 would have 16."""
-    assert solve([1.0, 0.0]).characteristic_time == near(8.0, rel=1e-12)
+    assert solve([1.0, 0.0]).characteristic_time == near(8.0, rel=1e-10)
 
 
 def test_kink_without_a_stationary_point() -> None:
     found = solve([1.0, 0.0, 0.0], [0.0, 0.0, 0.3])
-    assert found.weights == near([0.4, 0.3, 0.3], rel=1e-11)
+    assert found.weights == near([0.4, 0.3, 0.3], rel=1e-9)
     assert found.weights[1] ** 2 < found.weights[0] ** 2 < found.weights[1] ** 2 + found.weights[2] ** 2
 
 
@@ -118,7 +118,7 @@ def test_an_arm_can_be_above_a_floor_that_is_above_its_unconstrained_weight() ->
     floors = [0.0, 0.295, 0.4]
     found = solve([1.0, 0.0, 0.0], floors)
     assert np.all(np.array(floors[1:]) > unconstrained_equal_gaps(3)[1:])
-    assert found.weights == near([0.3, 0.3, 0.4], rel=1e-11)
+    assert found.weights == near([0.3, 0.3, 0.4], rel=1e-9)
     assert found.at_floor.tolist() == [False, False, True]
 
 
@@ -126,7 +126,7 @@ def test_equal_gaps_case_4_fails_without_its_condition() -> None:
     """The floors of the last test again: the printed time is that of w_b = 1 - psum, which is not optimal."""
     printed = 2 * (1 / 0.305 + 1 / 0.295)
     found = solve([1.0, 0.0, 0.0], [0.0, 0.295, 0.4])
-    assert found.characteristic_time == near(2 * (1 / 0.3 + 1 / 0.3), rel=1e-11)
+    assert found.characteristic_time == near(2 * (1 / 0.3 + 1 / 0.3), rel=1e-10)
     assert found.characteristic_time < 0.9999 * printed
 
 
@@ -136,7 +136,7 @@ def test_floors_below_the_optimum_cost_nothing(share: float) -> None:
     means = [1.0, 0.8, 0.3, -0.5]
     free = solve(means)
     fair = solve(means, share * free.weights)
-    assert fair.characteristic_time == near(free.characteristic_time, rel=1e-11)
+    assert fair.characteristic_time == near(free.characteristic_time, rel=1e-10)
     assert fair.weights == near(free.weights, rel=1e-6)
     assert not fair.at_floor.any()
 
@@ -186,10 +186,28 @@ def test_means_at_the_ends_of_their_domain(family: str, means: tuple[float, ...]
     _agrees_with_oracle(OracleInstance(means, (floor,) * len(means), family))
 
 
-def test_means_far_apart_with_nearly_full_floors() -> None:
-    means = (0.0024717590185383696, 0.0005075308863155858, 0.0012707413154080225, 1244.0651202945642)
-    floors = (0.36938082707238407, 0.4248624074890812, 0.18054997181937107, 0.02520679261916354)
-    _agrees_with_oracle(OracleInstance(means, floors, "exponential"))
+@pytest.mark.parametrize(
+    "question",
+    [
+        OracleInstance(
+            (0.0024717590185383696, 0.0005075308863155858, 0.0012707413154080225, 1244.0651202945642),
+            (0.36938082707238407, 0.4248624074890812, 0.18054997181937107, 0.02520679261916354),
+            "exponential",
+        ),
+        OracleInstance(
+            (8118.58530387377, 0.0011193156207638054, 0.0001094395345182689, 0.0012820434431059407),
+            (0.09705281189623423, 0.10587258596662678, 0.1551070479758302, 0.0),
+            "exponential",
+        ),
+        OracleInstance((147514.72878852105, 0.0005594007452586652), (0.0, 0.0), "exponential"),
+        OracleInstance((5.449379308554107e-12, 54053978.52694826), (0.0, 0.9487381705824177), "exponential"),
+        OracleInstance((7.608340999944633e-08, 4410.15370234409), (0.4221130542827436, 0.5778869447172563), "poisson"),
+        OracleInstance((0.00047248804297557673, 8.246112815472492e-07, 1068782920.0), (0.0, 0.25, 0.0), "poisson"),
+    ],
+    ids=lambda question: f"{question.family} {len(question.means)} arms",
+)
+def test_means_far_apart(question: OracleInstance) -> None:
+    _agrees_with_oracle(question)
 
 
 @pytest.mark.parametrize("short", [1e-6, 1e-12, 1e-15])
@@ -197,7 +215,7 @@ def test_means_far_apart_with_nearly_full_floors() -> None:
 def test_a_sum_just_below_one_is_spent_on_the_arm_that_has_no_floor(family: Any, short: float) -> None:
     floors = [0.0, 1.0 - short]
     found = solve([0.6, 0.5], floors, family())
-    assert found.weights == near([1.0 - floors[1], floors[1]], rel=1e-12)
+    assert found.weights == near([1.0 - floors[1], floors[1]], rel=1e-9)
     assert math.isfinite(found.characteristic_time)
     assert found.duality_gap <= 1e-9
 
@@ -210,6 +228,40 @@ def test_a_sum_just_below_one_is_spent_whatever_the_number_of_arms(arms: int) ->
     found = solve([1.0] + [0.0] * (arms - 1), floors)
     assert found.weights.sum() == pytest.approx(1.0, abs=1e-12)
     assert found.characteristic_time == near(2 * (1 / spare + 1 / floors[1]), rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("means", "floors", "variances"),
+    [
+        (
+            (-2023.5313112136294, -0.0005027053194447237),
+            (0.9999838241496073, 1.6174850392713548e-05),
+            (24.434305526939713, 162.55487557504833),
+        ),
+        (
+            (1.2679917918977058e-05, -2456037.328950046),
+            (3.9696529228518524e-09, 0.9999999960293472),
+            (0.31332857243155854, 18.450154191794738),
+        ),
+        (
+            (-0.2961398179165832, 5.527916307028752, 0.09720383512088875, 42.48643533720757, 1.0508234712221751),
+            (
+                0.009131795710287178,
+                0.6060260452356948,
+                0.06391624954325506,
+                1.9417624384164538e-07,
+                0.32092571533351905,
+            ),
+            (0.055718574893192985, 77.8036551039804, 1.330454417978091, 497.7370849789361, 0.36728230049808464),
+        ),
+    ],
+    ids=["two arms", "a far arm", "five arms"],
+)
+def test_weights_sum_to_one_however_little_is_left(means: Any, floors: Any, variances: Any) -> None:
+    found = solve(means, floors, fb.Gaussian(variances))
+    assert math.fsum(found.weights) == pytest.approx(1.0, abs=1e-12)
+    assert np.all(found.weights >= floors)
+    assert found.characteristic_time == near(certify(OracleInstance(means, floors, variance=variances)).time, rel=1e-10)
 
 
 @pytest.mark.parametrize("past", [1e-15, 1e-12, 9e-10])
@@ -242,7 +294,7 @@ def test_a_million_arms(total: float) -> None:
     gaps = instance.means[found.best_arm] - np.delete(instance.means, found.best_arm)
     others = np.delete(found.weights, found.best_arm)
     time = np.max(2 * (1 / others + 1 / found.weights[found.best_arm]) / gaps**2)
-    assert found.characteristic_time == near(time, rel=1e-12)
+    assert found.characteristic_time == near(time, rel=1e-10)
 
 
 def _agrees_with_oracle(question: OracleInstance) -> None:
@@ -353,8 +405,8 @@ def test_batch_may_be_empty() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"means": [1.0, 0.0]}, r"means must be a matrix .*, got shape \(2,\)"),
-        ({"means": [[1.0], [0.0]]}, r"means must .* at least two arms, got shape \(2, 1\)"),
+        ({"means": [1.0, 0.0]}, r"means must be a matrix .*, got \(2,\)"),
+        ({"means": [[1.0], [0.0]]}, r"means must be a matrix .* two arms or more, got \(2, 1\)"),
         ({"means": [["a", "b"]]}, "means must be numbers, got "),
         ({"means": [[1.0, 0.0], [math.nan, 0.0]]}, "means must be finite, got nan for arm 0 of row 1"),
         ({"means": [[0.5, 0.2], [0.5, 1.2]], "family": fb.Bernoulli()}, r"means must be in \(0, 1\) .* row 1"),

@@ -19,7 +19,7 @@ FAMILIES = {
     "exponential": fb.Exponential(),
 }
 MEANS = st.floats(0.01, 0.99).map(lambda mean: round(mean, 6))
-ROUNDING = 1e-11  # of the ratio of two times, each exact to 1e-12
+ROUNDING = 1e-10  # of the ratio of two times
 
 some = settings(max_examples=60)
 
@@ -83,7 +83,7 @@ def test_best_arm_is_at_its_floor_if_that_is_above_its_unconstrained_weight(prob
     raised = own + above * (1.0 - own)
     floors = floors * (1.0 - raised) * 0.999
     floors[best] = raised
-    assert solve(means, floors, family).weights[best] == near(raised, rel=1e-12)
+    assert solve(means, floors, family).weights[best] == near(raised, rel=1e-9)
 
 
 @some

@@ -7,7 +7,7 @@ import math
 import pytest
 
 import fairbai as fb
-from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule, proved_for
+from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule
 from fairbai.stopping.constants import c_exp, c_g
 
 FAMILIES = [fb.Gaussian(), fb.Gaussian([1.0, 2.0]), fb.Bernoulli(), fb.Poisson(), fb.Exponential()]
@@ -43,24 +43,17 @@ def test_popular_delta_of_the_notes() -> None:
 
 @families
 def test_what_is_proved(family: fb.Gaussian) -> None:
-    gaussian = family.kind == "gaussian"
     assert not Heuristic().proved(family)
-    assert Mixture().proved(family) == PairwiseGaussian().proved(family) == gaussian
+    assert PairwiseGaussian().proved(family) == (family.kind == "gaussian")
+    assert Mixture().proved(family)
     assert KaufmannKoolen().proved(family)
     assert KaufmannKoolen(pairwise=False).proved(family)
 
 
 @families
-def test_tightest_proved_rule_of_a_family(family: fb.Gaussian) -> None:
-    expected = Mixture() if family.kind == "gaussian" else KaufmannKoolen()
-    assert proved_for(family) == expected
-    assert proved_for(family).proved(family)
-
-
-@families
 def test_default_of_an_identifier_is_proved(family: fb.Gaussian) -> None:
     ident = fb.Identifier(2, delta=0.1, family=family)
-    assert ident.stopping == proved_for(family)
+    assert ident.stopping == Mixture()
     assert ident.status().proved
 
 
@@ -71,15 +64,16 @@ def test_heuristic_is_accepted_everywhere_and_says_what_it_is(family: fb.Gaussia
     assert "NOT proved" in (Heuristic.__doc__ or "")
 
 
-@pytest.mark.parametrize("rule", [Mixture(), PairwiseGaussian()], ids=lambda rule: rule.kind)
 @pytest.mark.parametrize("family", FAMILIES[2:], ids=lambda family: family.kind)
-def test_unproved_family_is_refused(rule: StoppingRule, family: fb.Bernoulli) -> None:
+def test_unproved_family_is_refused(family: fb.Bernoulli) -> None:
     message = (
-        f"stopping rule {rule.kind} is proved for gaussian arms, got {family.kind}: "
-        r"use KaufmannKoolen\(\), or Heuristic\(\) if no proof is needed"
+        f"stopping rule pairwise_gaussian is proved for gaussian arms, got {family.kind}: "
+        r"use Mixture\(\), or Heuristic\(\) if no proof is needed"
     )
     with pytest.raises(ValueError, match=message):
-        fb.Identifier(2, delta=0.1, family=family, stopping=rule)
+        PairwiseGaussian().check(family)
+    with pytest.raises(ValueError, match=message):
+        fb.Identifier(2, delta=0.1, family=family, stopping=PairwiseGaussian())
 
 
 @rules
@@ -94,7 +88,13 @@ def test_json_form(rule: StoppingRule) -> None:
     assert StoppingRule.from_dict(rule.to_dict()) == rule
 
 
-@pytest.mark.parametrize("kappa", [0.0, -1.0, math.nan, math.inf, "many", None])
-def test_kappa_must_be_positive(kappa: float) -> None:
-    with pytest.raises(ValueError, match="kappa must be positive, got"):
-        Mixture(kappa)
+@pytest.mark.parametrize("name", ["kappa", "prior_mean"])
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, "many", None])
+def test_parameters_of_the_mixture_must_be_positive(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be positive, got"):
+        Mixture(**{name: value})
+
+
+@families
+def test_mixture_takes_the_parameter_of_the_family(family: fb.Gaussian) -> None:
+    assert Mixture(kappa=3.0, prior_mean=7.0).parameter(family) == (3.0 if family.kind == "gaussian" else 7.0)

@@ -2,7 +2,8 @@
 
 import math
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from fairbai.kernels import state as rows
 from fairbai.kernels.allocation import allocate
 from fairbai.kernels.rates import CONSTANT, spare_share
 from fairbai.kernels.rng import two_uniforms
-from fairbai.kernels.sampling import rule_workspace
+from fairbai.kernels.sampling import PYTHON, rule_workspace
 from fairbai.kernels.settling import furthest_behind, settling_trials
 from fairbai.problems.checks import Array, confidence
 from fairbai.problems.families import Family, Gaussian
@@ -40,7 +41,8 @@ class Identifier:
         stopping: The stopping rule; ``Mixture()``, the tightest proved one, by default.
         settle: Whether to go on after the decision until every floor is met, with the least number of further trials.
             Floors that depend on the means are settled as they are at the decision. Floors that sum to 1 cannot be met
-            exactly by whole numbers of trials; they are then met up to less than one trial.
+            exactly by whole numbers of trials; they are then met up to less than one trial, unless that is out of reach
+            because an arm without a floor was pulled, when the experiment stops at the decision.
         seed: Of the random stream of the rule; the same seed and rewards give the same arms.
 
     Example:
@@ -90,7 +92,7 @@ class Identifier:
                 self.family.code,
                 rate_code,
                 learned,
-                -1 if rule is None else rule,
+                PYTHON if rule is None else rule,
                 self.sampling.origin,
                 self.stopping.code,
                 self.seed,
@@ -128,10 +130,22 @@ class Identifier:
                 raise RuntimeError(f"the experiment has stopped: {self.recommendation!r} is the answer")
             if n is None:
                 return self.arms[self._assign()]
-            arms: list[Any] = []
-            while len(arms) < n and not self.stopped:
-                arms.append(self.arms[self._assign()])
-            return arms
+            with self._all_or_nothing(self.sampling.code is None):
+                arms: list[Any] = []
+                while len(arms) < n and not self.stopped:
+                    arms.append(self.arms[self._assign()])
+                return arms
+
+    @contextmanager
+    def _all_or_nothing(self, needed: bool) -> Iterator[None]:
+        """Undo what was counted if the user's own rule or rates fail on the way."""
+        before = (self._state.copy(), self._numbers.copy()) if needed else None
+        try:
+            yield
+        except Exception:
+            if before is not None:
+                self._state[:], self._numbers[:] = before
+            raise
 
     def _assign(self) -> int:
         if self._decision is not None:
@@ -169,22 +183,15 @@ class Identifier:
         The stopping rule is checked once, after the last of them. Rewards that come after the decision are counted and
         do not change it.
         """
-        arms, rewards = ([arm], [reward]) if not isinstance(arm, (list, np.ndarray)) else (list(arm), list(reward))
-        if len(arms) != len(rewards):
-            raise ValueError(f"rewards must be as many as arms ({len(arms)}), got {len(rewards)}")
+        arms, rewards = _pairs(arm, reward)
         with self._lock:
             indices = [self._known(label) for label in arms]
             values = [self.family.statistic(value) for value in rewards]
-            self._check_assigned(indices)
-            before = (self._state.copy(), self._numbers.copy()) if self._python_rates else None
-            for index, value in zip(indices, values, strict=True):
-                kernels.observe(self._codes, self._reals, self._state, self._numbers, index, value)
-            try:
+            self._check_rewards(indices, values)
+            with self._all_or_nothing(self._python_rates):
+                for index, value in zip(indices, values, strict=True):
+                    kernels.observe(self._codes, self._reals, self._state, self._numbers, index, value)
                 self._reconsider()
-            except Exception:
-                if before is not None:  # the user's rates failed at the new means: as if nothing had been told
-                    self._state[:], self._numbers[:] = before
-                raise
 
     def _known(self, label: Any) -> int:
         try:
@@ -192,7 +199,9 @@ class Identifier:
         except (KeyError, TypeError):
             raise ValueError(f"arm must be one of {_some(self.arms)}, got {label!r}") from None
 
-    def _check_assigned(self, indices: list[int]) -> None:
+    def _check_rewards(self, indices: list[int], values: list[float]) -> None:
+        if not math.isfinite(sum(values) + sum(self._state[rows.SUM, indices].tolist())):
+            raise ValueError(f"rewards must have a finite sum, got {max(values, key=abs)!r} among them")
         for arm in set(indices):
             pending = int(self._state[rows.ASSIGNED, arm] - self._state[rows.OBSERVED, arm])
             if indices.count(arm) > pending:
@@ -299,8 +308,22 @@ class Identifier:
         return snapshot.read(cls, form, rates, sampling)
 
 
+def _pairs(arm: Any, reward: Any) -> tuple[list[Any], list[Any]]:
+    """The arguments of ``tell`` as two lists of one length."""
+    if not isinstance(arm, (list, np.ndarray)):
+        return [arm], [reward]
+    if not isinstance(reward, (list, tuple, np.ndarray)):
+        raise ValueError(f"rewards must be a list like arms, got {reward!r}")
+    if len(arm) != len(reward):
+        raise ValueError(f"rewards must be as many as arms ({len(arm)}), got {len(reward)}")
+    return list(arm), list(reward)
+
+
 def _labels(arms: int | Sequence[Hashable]) -> tuple[Any, ...]:
-    labels = tuple(range(arms)) if isinstance(arms, (int, np.integer)) else tuple(arms)
+    try:
+        labels = tuple(range(arms)) if isinstance(arms, (int, np.integer)) else tuple(arms)
+    except TypeError:
+        raise ValueError(f"arms must be their number or their labels, got {arms!r}") from None
     if len(labels) < 2:
         raise ValueError(f"arms must be at least two, got {len(labels)}")
     for label in labels:

@@ -115,9 +115,13 @@ def _restore(identifier: "Identifier", form: dict[str, Any]) -> None:
         identifier._evidence = (score, int(worst), glr, factor, penalty)
     if form["decision"] is not None:
         decision = form["decision"]
-        identifier._decision = Decision(
-            int(decision["recommendation"]),
-            int(decision["round"]),
-            int(decision["final_round"]),
-            floors("floors", decision["floors"], arms),
-        )
+        answer, when, end = (_whole(name, decision[name]) for name in ("recommendation", "round", "final_round"))
+        if answer >= arms or not when <= end or when > numbers[rows.ROUND]:
+            raise ValueError(f"decision must name an arm and rounds in order, got {decision!r}")
+        identifier._decision = Decision(answer, when, end, floors("floors", decision["floors"], arms))
+
+
+def _whole(name: str, value: Any) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise ValueError(f"{name} must be a whole number from 0, got {value!r}")
+    return value

@@ -5,6 +5,7 @@ import math
 from fairbai.kernels.jit import entry, kernel
 from fairbai.kernels.state import ASSIGNED, ROUND
 
+OUT_OF_REACH = 1e9
 WHOLE = 1e-9  # floors that leave less than this count as the whole
 
 
@@ -18,14 +19,32 @@ def owed(floor, total, spare):
     return math.ceil(share) if spare > WHOLE else math.floor(share)
 
 
+@kernel
+def _at_least(state, floors):
+    """A lower bound on the total at which floors that sum to 1 are met: no arm may have had more than K too many."""
+    total = 0.0
+    for a in range(floors.size):
+        excess = state[ASSIGNED, a] - floors.size
+        if excess > floors[a] * total:
+            total = excess / floors[a] if floors[a] > 0.0 else math.inf
+        if floors[a] == 0.0 and state[ASSIGNED, a] > 0.0:
+            total = math.inf
+    return total
+
+
 @entry
 def settling_trials(state, numbers, floors, spare):
     """The least m such that m further trials, all given to arms that lack some, meet every floor of the total.
 
     The least fixed point of m -> trials lacking after m more, from below. The second step is Newton's: without
-    rounding, the arms that lack some now need at least that many.
+    rounding, the arms that lack some now need at least that many. Floors that sum to 1 can be out of reach; then 0.
     """
     more = 0
+    if spare <= WHOLE:
+        total = _at_least(state, floors)
+        if total > OUT_OF_REACH:
+            return 0
+        more = max(0, math.ceil(total - numbers[ROUND]))
     while True:
         total = numbers[ROUND] + more
         lacking, share, short = 0, 0.0, 0.0

@@ -1,0 +1,251 @@
+"""Snapshots: resuming at any point gives the very same arms, and a snapshot that cannot be read says why."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fairbai as fb
+from tests.identifier.site import FAMILIES, RULES, Site, name
+from tests.testing.test_sampling_rules import Lottery
+
+RATES = [fb.rates.Constant([0.1, 0.0, 0.5]), fb.rates.InverseGap(0.8), fb.rates.Softmax(0.5, temperature=2.0)]
+
+
+def through_json(ident: fb.Identifier, **python_code: Any) -> fb.Identifier:
+    text = json.dumps(ident.to_dict(), allow_nan=False)
+    return fb.Identifier.from_dict(json.loads(text), **python_code)
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("rates", RATES, ids=name)
+@pytest.mark.parametrize("family", FAMILIES, ids=name)
+@pytest.mark.parametrize("rule", RULES, ids=name)
+def test_resumed_experiment_takes_the_very_same_arms(rates: Any, family: Any, rule: Any) -> None:
+    """Interrupted at random, with up to ten rewards in flight and some lost, before and after the decision."""
+    settings = {"family": family, "rates": rates, "sampling": rule, "seed": 8}
+    whole = Site(fb.Identifier(["a", "b", "c"], delta=0.05, **settings), seed=9, late=10, lost=0.1).run()
+    parts = Site(fb.Identifier(["a", "b", "c"], delta=0.05, **settings), seed=9, late=10, lost=0.1)
+    rng = np.random.default_rng(0)
+    while not parts.ident.stopped:
+        parts.visit()
+        if rng.random() < 0.1:
+            parts.ident = through_json(parts.ident)
+    assert parts.arms == whole.arms
+    assert parts.ident.to_dict() == whole.ident.to_dict()
+
+
+@pytest.mark.parametrize("trials", [0, 1, 2, 3, 10, 60])
+def test_snapshot_of_a_resumed_experiment_is_the_same(trials: int) -> None:
+    ident = fb.Identifier(3, delta=1e-9, rates=RATES[0], seed=3)
+    site = Site(ident, late=2)
+    for _ in range(trials):
+        site.visit()
+    form = ident.to_dict()
+    assert form["version"] == 1
+    assert through_json(ident).to_dict() == form == json.loads(json.dumps(form))
+    after, before = through_json(ident).status(), ident.status()
+    for field in ("assigned", "observed", "means", "shares", "floors"):
+        assert np.array_equal(getattr(after, field), getattr(before, field), equal_nan=True)
+    for field in ("glr", "threshold", "proved", "decided", "stopped", "recommendation", "expected_remaining"):
+        assert getattr(after, field) == getattr(before, field)
+
+
+def test_snapshot_is_a_copy() -> None:
+    ident = fb.Identifier(3, delta=0.1)
+    form = ident.to_dict()
+    kept = copy.deepcopy(form)
+    ident.tell(ident.ask(3), [1.0, 2.0, 3.0])
+    assert form == kept
+    restored = fb.Identifier.from_dict(form)
+    restored.ask(5)
+    assert form == kept
+
+
+OTHER_PROCESS = """
+import json, sys
+import fairbai as fb
+given = json.load(sys.stdin)
+ident = fb.Identifier.from_dict(given["snapshot"])
+arms = []
+for arm, reward in given["pending"]:
+    ident.tell(arm, reward)
+for reward in given["rewards"]:
+    arms.append(ident.ask())
+    ident.tell(arms[-1], reward[arms[-1]])
+json.dump(arms, sys.stdout)
+"""
+
+
+@pytest.mark.parametrize("rule", [RULES[0], RULES[5]], ids=name)
+def test_another_process_goes_on_with_the_same_arms(rule: Any) -> None:
+    ident = fb.Identifier(3, delta=1e-9, family=fb.Bernoulli(), rates=RATES[1], sampling=rule, seed=5)
+    site = Site(ident, late=8)
+    for _ in range(60):
+        site.visit()
+    rewards = fb.Bernoulli().sample([0.9, 0.4, 0.2], np.random.default_rng(1), 40).tolist()
+    given = {"snapshot": ident.to_dict(), "pending": site.pending, "rewards": rewards}
+    done = subprocess.run(
+        [sys.executable, "-c", OTHER_PROCESS],
+        input=json.dumps(given),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    for arm, reward in site.pending:
+        ident.tell(arm, reward)
+    arms = []
+    for reward in rewards:
+        arms.append(ident.ask())
+        ident.tell(arms[-1], reward[arms[-1]])
+    assert json.loads(done.stdout) == arms
+    assert len(set(arms)) == 3
+
+
+def test_python_code_is_given_again() -> None:
+    custom = {"rates": fb.rates.Custom(lambda means: 0.1 + 0.1 * (means == means.max())), "sampling": Lottery()}
+    whole = Site(fb.Identifier(3, delta=0.01, seed=2, **custom), seed=1, late=4).run()
+    parts = Site(fb.Identifier(3, delta=0.01, seed=2, **custom), seed=1, late=4)
+    while not parts.ident.stopped:
+        parts.visit()
+        if len(parts.arms) % 7 == 3:
+            form = parts.ident.to_dict()
+            assert form["rates"] is None
+            assert form["sampling"] is None
+            parts.ident = through_json(parts.ident, **custom)
+    assert parts.arms == whole.arms
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [({}, "rates"), ({"sampling": Lottery()}, "rates"), ({"rates": fb.rates.Custom(lambda means: 0.1)}, "sampling")],
+    ids=["both", "rates", "sampling"],
+)
+def test_missing_python_code_is_asked_for(given: dict[str, Any], missing: str) -> None:
+    form = fb.Identifier(3, delta=0.1, rates=fb.rates.Custom(lambda means: 0.1), sampling=Lottery()).to_dict()
+    with pytest.raises(ValueError, match=f"{missing}.* Python code: give .* to from_dict"):
+        fb.Identifier.from_dict(form, **given)
+
+
+def good() -> dict[str, Any]:
+    """A snapshot of an experiment that is decided and not yet stopped, with rewards in flight."""
+    ident = fb.Identifier(["a", "b"], delta=0.1, rates=fb.rates.Constant([0.1, 0.8]), sampling=fb.sampling.TopTwo())
+    while not ident.decided:
+        arm = ident.ask()
+        ident.tell(arm, {"a": 2.0, "b": 0.0}[arm])
+    ident.ask(2)
+    assert not ident.stopped
+    return json.loads(json.dumps(ident.to_dict()))
+
+
+def test_good_snapshot_is_read() -> None:
+    assert fb.Identifier.from_dict(good()).to_dict() == good()
+
+
+@pytest.mark.parametrize("version", [0, 2, "1", None, 1.5])
+def test_unknown_version(version: Any) -> None:
+    with pytest.raises(ValueError, match=f"snapshot must have version 1, got {version!r}"):
+        fb.Identifier.from_dict({**good(), "version": version})
+
+
+@pytest.mark.parametrize("form", [None, [], "text", 7, {}, {"arms": 2}])
+def test_something_else_is_no_snapshot(form: Any) -> None:
+    with pytest.raises(ValueError, match="snapshot must be a dictionary with a version"):
+        fb.Identifier.from_dict(form)
+
+
+@pytest.mark.parametrize("key", sorted(set(good()) - {"version"}))
+def test_missing_key(key: str) -> None:
+    form = good()
+    del form[key]
+    with pytest.raises(ValueError, match=f"snapshot is damaged: .*{key}"):
+        fb.Identifier.from_dict(form)
+
+
+@pytest.mark.parametrize("key", sorted(good()["state"]))
+def test_missing_row_or_wrong_length(key: str) -> None:
+    for damage in ("missing", "short", "long", "text"):
+        form = good()
+        row = form["state"].pop(key)
+        if damage != "missing":
+            form["state"][key] = {"short": row[:-1], "long": [*row, 0.0], "text": "abc"}[damage]
+        with pytest.raises(ValueError, match=f"snapshot is damaged: .*{key}"):
+            fb.Identifier.from_dict(form)
+
+
+def put(*path: Any) -> Callable[[dict[str, Any]], None]:
+    """A damage: the last entry of ``path`` takes the place of what the others lead to."""
+    *where, last, value = path
+
+    def damage(form: dict[str, Any]) -> None:
+        for key in where:
+            form = form[key]
+        form[last] = value
+
+    return damage
+
+
+DAMAGES = {
+    "observed above assigned": put("state", "observed", 0, 1e6),
+    "negative count": put("state", "assigned", 0, -1.0),
+    "half a trial": put("state", "observed", 0, 2.5),
+    "nan sum": put("state", "sums", 0, float("nan")),
+    "infinite mean": put("state", "means", 0, float("inf")),
+    "null mean": put("state", "means", 0, None),
+    "total is another": put("numbers", 0, 3.0),
+    "numbers too short": put("numbers", [1.0]),
+    "nan in numbers": put("numbers", 4, float("nan")),
+    "state is a list": put("state", []),
+    "state is null": put("state", None),
+    "evidence too short": put("evidence", [1.0, 2.0]),
+    "evidence is text": put("evidence", "abcde"),
+    "evidence is a number": put("evidence", 5),
+    "decision is a list": put("decision", [1]),
+    "decision without answer": put("decision", {"round": 3, "final_round": 4, "floors": [0.1, 0.8]}),
+    "answer is no arm": put("decision", "recommendation", 7),
+    "answer is negative": put("decision", "recommendation", -1),
+    "end is text": put("decision", "final_round", "soon"),
+    "end is infinite": put("decision", "final_round", float("inf")),
+    "end before the decision": put("decision", "final_round", 0),
+    "floors past one": put("decision", "floors", [0.9, 0.8]),
+    "floors negative": put("decision", "floors", [-0.9, 0.8]),
+    "delta": put("delta", 0.7),
+    "delta is null": put("delta", None),
+    "one arm": put("arms", ["a"]),
+    "arms of the same name": put("arms", ["a", "a"]),
+    "arms are null": put("arms", None),
+    "more arms": put("arms", ["a", "b", "c"]),
+    "unknown family": put("family", {"kind": "cauchy"}),
+    "family is a number": put("family", 3),
+    "family with a strange parameter": put("family", {"kind": "bernoulli", "variance": 3.0}),
+    "rates past one": put("rates", {"kind": "constant", "floor": [0.9, 0.9]}),
+    "unknown rule": put("sampling", {"kind": "oracle"}),
+    "unknown stopping rule": put("stopping", {"kind": "never"}),
+    "seed": put("seed", -1),
+    "seed is text": put("seed", "7"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_damaged_snapshot(damage: Callable[[dict[str, Any]], None]) -> None:
+    form = good()
+    damage(form)
+    with pytest.raises(ValueError, match=r"snapshot is damaged: ."):
+        fb.Identifier.from_dict(form)
+
+
+def test_message_says_what_is_wrong() -> None:
+    form = good()
+    form["state"]["observed"][0] = 1e6
+    with pytest.raises(
+        ValueError, match="snapshot is damaged: observed must be whole numbers that do not exceed assigned"
+    ):
+        fb.Identifier.from_dict(form)

@@ -1,0 +1,70 @@
+"""Experiments in the middle of nowhere: counts and means as a test wants them, the next arm as the rule does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import fairbai as fb
+from fairbai.kernels import state as rows
+from fairbai.kernels.rng import two_uniforms
+
+NEVER = 1e-300  # a delta that no test reaches
+
+
+def identifier(arms: int, sampling: Any, *, seed: int = 0, **settings: Any) -> fb.Identifier:
+    """An experiment that does not end."""
+    settings.setdefault("stopping", fb.stopping.Heuristic())
+    return fb.Identifier(arms, NEVER, sampling=sampling, settle=False, seed=seed, **settings)
+
+
+def experiment(
+    assigned: Sequence[int],
+    means: Sequence[float],
+    sampling: Any,
+    *,
+    observed: Sequence[int] | None = None,
+    weights: Sequence[float] | None = None,
+    seed: int = 0,
+    **settings: Any,
+) -> fb.Identifier:
+    """An experiment with these counts and means; the optimal shares are solved for, or those given."""
+    ident = identifier(len(means), sampling, seed=seed, **settings)
+    state, numbers = ident._state, ident._numbers
+    counts = np.array(assigned if observed is None else observed)
+    state[rows.ASSIGNED], state[rows.OBSERVED] = assigned, counts
+    state[rows.MEAN] = state[rows.INSIDE] = means
+    state[rows.SUM] = counts * means
+    numbers[[rows.ROUND, rows.SEEN, rows.UNSEEN]] = sum(assigned), counts.sum(), np.sum(counts == 0)
+    ident._reconsider()
+    if weights is not None:
+        state[rows.WEIGHT] = weights
+    return ident
+
+
+def policy(ident: fb.Identifier) -> np.ndarray:
+    """The probabilities with which the next arm is chosen."""
+    ident.ask()
+    return ident._policy.copy()
+
+
+def uniform(ident: fb.Identifier) -> float:
+    """The random number that the next choice uses."""
+    return float(two_uniforms(ident.seed, 0, int(ident._numbers[rows.ROUND]))[0])
+
+
+def drawn(probabilities: np.ndarray, number: float) -> int:
+    """The arm that a uniform number stands for."""
+    return int(np.searchsorted(np.cumsum(probabilities), number, side="right"))
+
+
+def play(ident: fb.Identifier, means: Sequence[float], trials: int, seed: int = 0) -> list[int]:
+    """The arms of a run with random rewards."""
+    rewards = ident.family.sample(means, np.random.default_rng(seed), trials)
+    arms = []
+    for number in range(trials):
+        arms.append(ident.ask())
+        ident.tell(arms[-1], rewards[number, arms[-1]])
+    return arms

@@ -1,0 +1,118 @@
+"""Fair anchored top-two: behind its floor first, then never pulled, then leader or challenger."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import fairbai as fb
+from fairbai.sampling import FairTopTwo
+from tests.sampling.hand_made import experiment, identifier
+
+MEANS = [1.0, 0.6, 0.5, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("assigned", "floors", "expected"),
+    [
+        ([10, 5, 3, 1], [0.0, 0.0, 0.2, 0.1], 2),  # t = 20: behind by 0, 0, 1, 1; the first of the two
+        ([10, 5, 3, 1], [0.0, 0.0, 0.2, 0.15], 3),  # behind by 2
+        ([10, 5, 4, 0], [0.0, 0.0, 0.2, 0.02], 3),  # behind by 0.4 only, but never pulled
+        ([9, 6, 0, 4], [0.5, 0.0, 0.0, 0.0], 0),  # behind by 1: before the arm that was never pulled
+    ],
+)
+def test_floors_come_first(assigned: list[int], floors: list[float], expected: int) -> None:
+    ident = experiment(assigned, MEANS, FairTopTwo(), rates=fb.rates.Constant(floors), observed=[1, 1, 1, 1])
+    assert ident.ask() == expected
+
+
+def test_half_a_pull_behind_is_not_behind() -> None:
+    """t = 20, floors 0.225: arm 3 is behind by exactly half a pull; a little more and it is behind."""
+    for floor, behind in ((0.225, False), (0.226, True)):
+        rates = fb.rates.Constant([0.0, 0.0, 0.0, floor])
+        assert (experiment([7, 4, 4, 4], MEANS, FairTopTwo(), rates=rates).ask() == 3) == behind
+
+
+def test_the_least_pulled_arm_while_some_arm_has_no_reward() -> None:
+    assert experiment([9, 4, 3, 5], MEANS, FairTopTwo(), observed=[9, 4, 3, 0]).ask() == 2
+    assert identifier(3, FairTopTwo()).ask(5) == [0, 1, 2, 0, 1]
+
+
+def slope(assigned: list[int], floors: list[float], margin: float) -> float:
+    """Σ (N_a / N_b)² over the arms above their floors: Gaussian arms of one variance, the best one is arm 0."""
+    total = sum(assigned)
+    above = [assigned[a] for a in (1, 2, 3) if assigned[a] > floors[a] * total + margin]
+    return sum((n / assigned[0]) ** 2 for n in above)
+
+
+CASES = [
+    ([30, 25, 14, 6], [0.0, 0.0, 0.0, 0.0]),
+    ([60, 25, 14, 6], [0.0, 0.0, 0.0, 0.0]),
+    ([40, 25, 14, 21], [0.1, 0.1, 0.1, 0.2]),
+    ([29, 28, 16, 27], [0.0, 0.0, 0.15, 0.27]),
+    ([19, 10, 10, 61], [0.1, 0.1, 0.1, 0.6]),
+    ([20, 21, 10, 9], [0.3, 0.0, 0.0, 0.0]),
+]
+
+
+@pytest.mark.parametrize("margin", [0.0, 1.0, 5.0])
+@pytest.mark.parametrize(("assigned", "floors"), CASES)
+def test_leader_or_challenger(assigned: list[int], floors: list[float], margin: float) -> None:
+    """The leader if the slope is above 1, else the arm with the least evidence + log N."""
+    ident = experiment(assigned, MEANS, FairTopTwo(margin), rates=fb.rates.Constant(floors))
+    evidence = [0.5 * (1.0 - MEANS[a]) ** 2 / (1 / assigned[a] + 1 / assigned[0]) for a in (1, 2, 3)]
+    challenger = 1 + int(np.argmin([cost + math.log(assigned[a + 1]) for a, cost in enumerate(evidence)]))
+    assert ident.ask() == (0 if slope(assigned, floors, margin) > 1.0 else challenger)
+
+
+def test_cases_hold_both_choices() -> None:
+    assert {slope(assigned, floors, 1.0) > 1.0 for assigned, floors in CASES} == {False, True}
+
+
+def test_slope_of_another_family() -> None:
+    """Σ d(θ_b, m_a) / d(θ_a, m_a), here for two Bernoulli arms: 1 is crossed where both divergences are equal."""
+    family = fb.Bernoulli()
+    for first in range(20, 61):
+        middle = (first * 0.9 + 40 * 0.6) / (first + 40)
+        ident = experiment([first, 40], [0.9, 0.6], FairTopTwo(), family=family)
+        pulled_best = family.divergence(0.9, middle) > family.divergence(0.6, middle)
+        assert ident.ask() == (0 if pulled_best else 1)
+
+
+@pytest.mark.parametrize(
+    "floors",
+    [[0.25] * 4, [0.2, 0.3, 0.1, 0.39], [0.0, 0.0, 0.0, 0.9], [0.05, 0.9, 0.0, 0.05], [0.4, 0.3, 0.2, 0.1]],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_fair_on_every_path(floors: list[float], seed: int) -> None:
+    """N_a(t) >= p_a t - (H_{K-1} - 1/2) at all times, also while rewards are late; docs/sampling.md proves it."""
+    rng = np.random.default_rng(seed)
+    ident = identifier(4, FairTopTwo(), rates=fb.rates.Constant(floors))
+    slack = 1.0 + 1 / 2 + 1 / 3 - 1 / 2
+    pending: list[int] = []
+    for number in range(1, 301):
+        pending.append(ident.ask())
+        assert (ident.status().assigned >= np.array(floors) * number - slack - 1e-9).all()
+        if len(pending) > 20 or rng.random() < 0.5:
+            arm = pending.pop(int(rng.integers(len(pending))))
+            ident.tell(arm, rng.normal(MEANS[arm]))
+
+
+def test_learned_floors_are_followed() -> None:
+    rates = fb.rates.Gap(0.8)
+    ident = identifier(4, FairTopTwo(), rates=rates)
+    rng = np.random.default_rng(3)
+    for _ in range(2000):
+        arm = ident.ask()
+        ident.tell(arm, rng.normal(MEANS[arm], 0.3))
+    status = ident.status()
+    assert (status.shares >= rates.floors(status.means) - 0.01).all()
+
+
+def test_promises_and_parameters() -> None:
+    assert FairTopTwo().fairness == "every path"
+    assert FairTopTwo().limit == "fair"
+    with pytest.raises(ValueError, match="margin must be at least 0, got -1"):
+        FairTopTwo(margin=-1.0)

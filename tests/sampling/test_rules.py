@@ -1,0 +1,68 @@
+"""What all sampling rules have in common."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+import fairbai as fb
+from fairbai.sampling import LUCB, FairTopTwo, FairTrackAndStop, SamplingRule, TopTwo, TrackAndStop, UniformFair
+from tests.sampling.hand_made import identifier
+
+RULES = [
+    FairTrackAndStop(),
+    FairTrackAndStop("cumulative", "policy"),
+    TrackAndStop(),
+    TrackAndStop("cumulative"),
+    UniformFair(),
+    FairTopTwo(),
+    FairTopTwo(margin=3.0),
+    TopTwo(),
+    LUCB(),
+    LUCB(delta=0.01),
+]
+rules = pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.to_dict()))
+
+
+@rules
+def test_json_form(rule: SamplingRule) -> None:
+    form = json.loads(json.dumps(rule.to_dict()))
+    assert SamplingRule.from_dict(form) == rule
+    assert form["kind"] == rule.kind
+
+
+@rules
+def test_frozen(rule: SamplingRule) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        rule.fairness = "none"  # type: ignore[misc]
+
+
+@rules
+def test_one_rule_serves_many_experiments(rule: SamplingRule) -> None:
+    """A rule has no state: an experiment beside another one changes nothing."""
+    alone = identifier(3, rule, rates=fb.rates.Constant(0.2)).ask(20)
+    one, other = (identifier(3, rule, rates=fb.rates.Constant(0.2)) for _ in range(2))
+    assert [arm for _ in range(10) for arm in (one.ask(2), other.ask(3))[0]] == alone
+
+
+@rules
+def test_seeds(rule: SamplingRule) -> None:
+    """The same seed gives the same arms, another seed other arms, if the rule is random."""
+    first, again, other = (identifier(3, rule, rates=fb.rates.Constant(0.2), seed=seed) for seed in (1, 1, 2))
+    for ident in (first, again, other):
+        ident.ask(20)
+        ident.tell([0, 1, 2], [1.0, 0.9, 0.8])
+    arms = [ident.ask(40) for ident in (first, again, other)]
+    assert arms[0] == arms[1]
+    random = rule.kind in ("uniform_fair", "top_two") or rule == FairTrackAndStop()
+    assert (arms[0] != arms[2]) == random
+
+
+def test_base_class_asks_for_choose() -> None:
+    class Forgetful(SamplingRule):
+        """Has no ``choose``."""
+
+    with pytest.raises(TypeError, match="Forgetful must override choose"):
+        fb.Identifier(2, delta=0.1, sampling=Forgetful()).ask()

@@ -1,0 +1,105 @@
+"""Proved rules err with probability at most delta; the heuristic does not, for tiny gaps."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import fairbai as fb
+from fairbai.kernels.families import GAUSSIAN
+from fairbai.kernels.jit import entry
+from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALE, SEEN, START
+from fairbai.kernels.stopping import evidence, penalty
+from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule
+from tests.identifier.play import runs
+
+DELTA = 0.1
+GAUSSIAN_RULES = [Mixture(5.0), Mixture(50.0), PairwiseGaussian(), KaufmannKoolen(), KaufmannKoolen(pairwise=False)]
+ALL_RULES = [Mixture(), *GAUSSIAN_RULES[3:]]
+HARD = {  # a family, two arms with a small gap, and ten arms with equal gaps
+    "gaussian": (fb.Gaussian(), [0.2, 0.0], [0.5] + [0.0] * 9),
+    "bernoulli": (fb.Bernoulli(), [0.55, 0.45], [0.75] + [0.45] * 9),
+    "poisson": (fb.Poisson(), [1.2, 1.0], [1.7] + [1.0] * 9),
+    "exponential": (fb.Exponential(), [1.2, 1.0], [2.0] + [1.0] * 9),
+}
+CASES = [("gaussian", rule) for rule in GAUSSIAN_RULES]
+CASES += [(name, rule) for name in ("bernoulli", "poisson", "exponential") for rule in ALL_RULES]
+RUNS = 250
+LONGEST = 200_000
+
+
+def most(count: int) -> float:
+    """Delta and three standard errors of a frequency over ``count`` runs."""
+    return DELTA + 3.0 * math.sqrt(DELTA * (1.0 - DELTA) / count)
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("many", [False, True], ids=["two arms", "ten arms"])
+@pytest.mark.parametrize(("name", "rule"), CASES, ids=[f"{name}-{rule.kind}{rule.code}" for name, rule in CASES])
+def test_error_is_at_most_delta(name: str, rule: StoppingRule, many: bool) -> None:
+    family, *instances = HARD[name]
+    means = instances[many]
+    trials, answers = runs(
+        means, count=RUNS, longest=LONGEST, delta=DELTA, family=family, stopping=rule, rates=fb.rates.Constant(0.05)
+    )
+    assert trials.max() < LONGEST  # every run decides
+    assert np.mean(answers != 0) <= most(RUNS)
+
+
+@pytest.mark.slow_without_jit
+def test_error_is_at_most_delta_with_any_sampling_rule() -> None:
+    """The proof does not ask how arms are chosen: here by rules that lean towards one arm or chase noise."""
+    for sampling in (fb.sampling.UniformFair(), fb.sampling.LUCB(), fb.sampling.TrackAndStop(), fb.sampling.TopTwo()):
+        _, answers = runs([0.3, 0.0], count=200, longest=LONGEST, delta=DELTA, sampling=sampling)
+        assert np.mean(answers != 0) <= most(200)
+
+
+@entry
+def jump(rule, kappa, level, gap, looks, rng):
+    """The answer for two Gaussian arms pulled in turn, with a look only after ``looks[i]`` pairs; -1 if it has none."""
+    state, numbers = np.zeros((PENALTY + 1, 2)), np.zeros(START + 1)
+    state[SCALE] = 1.0
+    sums, last = np.zeros(2), 0.0
+    for pairs in looks:
+        more = pairs - last
+        last = pairs
+        sums[0] += gap * more + math.sqrt(more) * rng.standard_normal()
+        sums[1] += math.sqrt(more) * rng.standard_normal()
+        state[OBSERVED] = pairs
+        state[MEAN] = sums / pairs
+        state[PENALTY] = penalty(GAUSSIAN, rule, kappa, pairs, 0.0)
+        numbers[SEEN] = 2.0 * pairs
+        if evidence(GAUSSIAN, rule, kappa, state, numbers)[0] >= level:
+            return 0 if sums[0] > sums[1] else 1
+    return -1
+
+
+def error(rule: StoppingRule, gap: float, count: int) -> float:
+    """How often the worse arm is named. Looking more often would stop more runs early, while the gap is invisible."""
+    looks = np.unique(np.round(np.geomspace(1.0, 1e4 / gap**2, 3000)))
+    rng = np.random.default_rng(2)
+    kappa, level = rule.parameter(fb.Gaussian()), rule.level(DELTA, 2)
+    answers = np.array([jump(rule.code, kappa, level, gap, looks, rng) for _ in range(count)])
+    assert (answers >= 0).mean() > 0.99
+    return float(np.mean(answers == 1))
+
+
+@pytest.mark.slow_without_jit
+def test_heuristic_errs_more_often_than_delta_for_tiny_gaps() -> None:
+    """Documented in docs/errata.md: its error tends to 1/2 as the gap vanishes. Standard errors below 0.0035."""
+    assert error(Heuristic(), 1e-12, 10_000) > DELTA + 3 * 0.0035
+    assert error(Heuristic(), 1e-2, 10_000) < DELTA / 1.5  # with a gap of a practical size it is cautious
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("rule", GAUSSIAN_RULES, ids=lambda rule: f"{rule.kind}{rule.code}")
+def test_proved_rules_do_not_err_for_tiny_gaps(rule: StoppingRule) -> None:
+    """The very paths on which the heuristic fails; the standard error is below 0.007."""
+    assert error(rule, 1e-12, 2000) <= DELTA / 2
+
+
+def test_a_few_runs_without_the_jit() -> None:
+    _, answers = runs([1.5, 0.0, 0.0], count=3, longest=500, delta=DELTA, stopping=Mixture())
+    assert (answers == 0).all()

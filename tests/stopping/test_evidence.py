@@ -1,0 +1,202 @@
+"""The scores of the stopping rules, against the formulas written out once more."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import betaln, gammaln
+from scipy.stats import beta, gamma
+
+import fairbai as fb
+from fairbai.allocation import expected_trials
+from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALE, SEEN, START, UNSEEN
+from fairbai.kernels.stopping import evidence, penalty
+from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule
+
+KAPPA, PRIOR_MEAN = 3.0, 0.7
+RULES = [Heuristic(), Mixture(KAPPA, PRIOR_MEAN), PairwiseGaussian(), KaufmannKoolen(), KaufmannKoolen(pairwise=False)]
+FAMILIES = [fb.Gaussian(), fb.Gaussian([0.5, 2.0, 1.0, 3.0]), fb.Bernoulli(), fb.Poisson(), fb.Exponential()]
+
+PAIRS = [(family, rule) for family in FAMILIES for rule in RULES if rule.proved(family) or rule == Heuristic()]
+
+rules = pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.kind}{rule.code}")
+pairs = pytest.mark.parametrize(("family", "rule"), PAIRS, ids=[f"{f.kind}-{r.kind}{r.code}" for f, r in PAIRS])
+
+
+def xlogy(x: float, y: float) -> float:
+    return 0.0 if x == 0.0 else x * math.log(y)
+
+
+def divergence(kind: str, mean: float, other: float, variance: float) -> float:
+    if kind == "gaussian":
+        return (mean - other) ** 2 / (2.0 * variance)
+    if kind == "bernoulli":
+        return xlogy(mean, mean / other) + xlogy(1.0 - mean, (1.0 - mean) / (1.0 - other))
+    if kind == "poisson":
+        return xlogy(mean, mean / other) + other - mean
+    return mean / other - 1.0 - math.log(mean / other)
+
+
+def regret(kind: str, count: int, mean: float) -> float:
+    """The log-likelihood of an arm at its own mean less that of its mixture over the prior, both by formula."""
+    n, total, m = count, count * mean, PRIOR_MEAN
+    if kind == "bernoulli":
+        own = xlogy(total, mean) + xlogy(n - total, 1.0 - mean)
+        return own - betaln(total + 0.5, n - total + 0.5) + betaln(0.5, 0.5)
+    if kind == "poisson":  # Gamma(1/2, 1/(2m)) on the mean
+        shape, rate = 0.5, 0.5 / m
+        own = xlogy(total, mean) - total
+    else:  # Gamma(1, m) on 1 / mean
+        shape, rate = 1.0, m
+        own = -n * math.log(mean) - n
+        n, total = total, n  # λ^N e^(-λ S): the number of rewards and their sum change places
+    posterior = gammaln(shape + total) - (shape + total) * math.log(rate + n)
+    return float(own - posterior + gammaln(shape) - shape * math.log(rate))
+
+
+class Sample:
+    """Random counts and means of four arms, all of which have rewards."""
+
+    def __init__(self, family: fb.Gaussian, rng: np.random.Generator) -> None:
+        self.family, arms = family, 4
+        self.counts = rng.integers(1, 200, arms)
+        self.variances = family.scales(arms)
+        centre = rng.normal(size=arms) if family.kind == "gaussian" else rng.uniform(0.05, 0.95, arms)
+        self.means = centre
+        if family.kind in ("bernoulli", "poisson"):
+            self.means = np.round(centre * self.counts) / self.counts  # a count over the number of rewards, 0 and 1 too
+
+    def glr(self, a: int, b: int) -> float:
+        """Twice the best likelihood with equal means against the best without, in logarithms."""
+        n, m = self.counts[a], self.counts[b]
+        if self.family.kind == "gaussian":
+            n, m = n / self.variances[a], m / self.variances[b]
+        middle = (n * self.means[a] + m * self.means[b]) / (n + m)
+        if middle == self.means[a]:
+            return 0.0
+        return sum(
+            self.counts[i] * divergence(self.family.kind, self.means[i], middle, self.variances[i]) for i in (a, b)
+        )
+
+    def score(self, rule: StoppingRule, a: int, b: int) -> float:
+        """What is compared with the level, for the pair of the best arm b and arm a."""
+        n, m, glr = self.counts[a], self.counts[b], self.glr(a, b)
+        if isinstance(rule, Heuristic):
+            return glr - math.log(1.0 + math.log(self.counts.sum()))
+        if isinstance(rule, Mixture) and self.family.kind != "gaussian":
+            return glr - sum(regret(self.family.kind, self.counts[i], self.means[i]) for i in (a, b))
+        if isinstance(rule, Mixture):
+            spread = sum(self.variances[i] * (1 / self.counts[i] + KAPPA / self.counts[i] ** 2) for i in (a, b))
+            statistic = (self.means[b] - self.means[a]) ** 2 / (2.0 * spread)
+            return statistic - 0.5 * math.log(1.0 + n / KAPPA) - 0.5 * math.log(1.0 + m / KAPPA)
+        if isinstance(rule, PairwiseGaussian):
+            return glr - 2.0 * math.log(4.0 + math.log(n)) - 2.0 * math.log(4.0 + math.log(m))
+        parts = [3.0 * math.log(1.0 + math.log(count)) for count in self.counts]
+        return glr - (parts[a] + parts[b] if rule.pairwise else sum(parts))  # type: ignore[attr-defined]
+
+    def found(self, rule: StoppingRule) -> tuple[float, int, float, float, float]:
+        """What the kernel says."""
+        state, numbers = np.zeros((PENALTY + 1, 4)), np.zeros(START + 1)
+        state[OBSERVED], state[MEAN], state[SCALE] = self.counts, self.means, self.variances
+        code, parameter = self.family.code, rule.parameter(self.family)
+        for a, (count, mean) in enumerate(zip(self.counts, self.means, strict=True)):
+            state[PENALTY, a] = penalty(code, rule.code, parameter, float(count), count * mean)
+        numbers[SEEN] = self.counts.sum()
+        return evidence(code, rule.code, parameter, state, numbers)
+
+
+@pairs
+def test_score_is_the_formula(family: fb.Gaussian, rule: StoppingRule) -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(100):
+        sample = Sample(family, rng)
+        best = int(np.argmax(sample.means))
+        others = [a for a in range(4) if a != best]
+        scores = [sample.score(rule, a, best) for a in others]
+        score, worst, glr, factor, cost = sample.found(rule)
+        assert score == pytest.approx(min(scores), rel=1e-9, abs=1e-11)
+        assert glr == pytest.approx(sample.glr(worst, best), rel=1e-9, abs=1e-12)
+        assert score == pytest.approx(factor * glr - cost, rel=1e-12, abs=1e-12)
+        assert sample.score(rule, worst, best) == pytest.approx(min(scores), rel=1e-9, abs=1e-11)
+
+
+MIXED = {  # the quantiles of the prior of a mean, and the likelihood of n rewards of sum s
+    "bernoulli": (lambda u: beta.ppf(u, 0.5, 0.5), lambda θ, n, s: θ**s * (1.0 - θ) ** (n - s)),
+    "poisson": (lambda u: gamma.ppf(u, 0.5, scale=2.0 * PRIOR_MEAN), lambda θ, n, s: θ**s * math.exp(-n * θ)),
+    "exponential": (lambda u: PRIOR_MEAN / gamma.ppf(u, 1.0), lambda θ, n, s: θ**-n * math.exp(-s / θ)),
+}
+
+
+@pytest.mark.parametrize(("count", "mean"), [(1, 1.0), (4, 0.5), (10, 0.0), (10, 1.0), (30, 0.2)])
+@pytest.mark.parametrize("family", FAMILIES[2:], ids=lambda family: family.kind)
+def test_regret_is_the_likelihood_against_its_average_over_the_prior(
+    family: fb.Gaussian, count: int, mean: float
+) -> None:
+    quantile, likelihood = MIXED[family.kind]
+    mean += 0.1 if family.kind == "exponential" else 0.0
+    total = count * mean
+    mixed = quad(lambda u: likelihood(quantile(u), count, total), 0.0, 1.0, epsrel=1e-10, epsabs=0.0, limit=500)[0]
+    found = penalty(family.code, Mixture().code, PRIOR_MEAN, float(count), total)
+    assert found == pytest.approx(math.log(likelihood(mean, count, total) / mixed), rel=1e-6)
+    assert found > 0.0
+
+
+@pytest.mark.parametrize("variance", [1.0, [0.5, 2.0, 1.0, 3.0]])
+def test_glr_is_t_over_the_time_at_the_empirical_shares(variance: float | list[float]) -> None:
+    """T(w) = 2 max_a (σ_a²/w_a + σ_b²/w_b) / Δ_a², at w = N/t."""
+    rng = np.random.default_rng(12)
+    for _ in range(100):
+        sample = Sample(fb.Gaussian(variance), rng)
+        best, total = int(np.argmax(sample.means)), sample.counts.sum()
+        noise = sample.variances / (sample.counts / total)
+        others = np.arange(4) != best
+        time = np.max(2.0 * (noise + noise[best])[others] / (sample.means[best] - sample.means)[others] ** 2)
+        assert sample.found(Heuristic())[2] == pytest.approx(total / time, rel=1e-12)
+
+
+@rules
+def test_there_is_no_evidence_before_every_arm_has_a_reward(rule: StoppingRule) -> None:
+    state, numbers = np.zeros((PENALTY + 1, 3)), np.zeros(START + 1)
+    state[OBSERVED], state[MEAN], state[SCALE] = [100, 100, 0], [1.0, 0.0, 0.0], 1.0
+    numbers[SEEN], numbers[UNSEEN] = 200, 1
+    assert evidence(fb.Gaussian().code, rule.code, KAPPA, state, numbers)[0] == -math.inf
+
+
+@pairs
+def test_equal_means_are_no_evidence(family: fb.Gaussian, rule: StoppingRule) -> None:
+    sample = Sample(family, np.random.default_rng(13))
+    sample.means = np.full(4, 0.5)
+    score, _, glr, _, cost = sample.found(rule)
+    assert glr == 0.0
+    assert score == -cost <= 0.0
+
+
+@rules
+def test_identifier_decides_when_the_ratio_reaches_the_threshold(rule: StoppingRule) -> None:
+    ident = fb.Identifier(3, delta=0.1, stopping=rule)
+    while not ident.decided:
+        before = ident.status()
+        assert before.glr < before.threshold
+        arm = ident.ask()
+        ident.tell(arm, [0.0, 2.0, 1.0][arm])
+    after = ident.status()
+    assert after.glr >= after.threshold * (1.0 - 1e-12)
+    assert ident.recommendation == 1
+    assert after.observed.sum() < 2000
+
+
+def test_rules_from_the_quickest_to_the_slowest() -> None:
+    """On the same rewards; the notes have the same order for random ones."""
+    trials = []
+    for rule in RULES:
+        ident = fb.Identifier(3, delta=0.1, stopping=rule, sampling=fb.sampling.TrackAndStop())
+        while not ident.decided:
+            arm = ident.ask()
+            ident.tell(arm, [0.0, 2.0, 1.0][arm])
+        trials.append(ident.status().observed.sum())
+    assert trials == sorted(trials), trials
+    time = fb.solve(fb.Instance([0.0, 2.0, 1.0])).characteristic_time
+    assert trials[0] == pytest.approx(expected_trials(time, 0.1), rel=0.2)

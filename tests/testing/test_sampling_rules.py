@@ -1,0 +1,158 @@
+"""The conformance suite: every rule of ours passes it, and so do good rules of others; broken ones are caught."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from fairbai.sampling import (
+    LUCB,
+    FairTopTwo,
+    FairTrackAndStop,
+    SamplingRule,
+    Situation,
+    TopTwo,
+    TrackAndStop,
+    UniformFair,
+)
+from fairbai.testing import check_sampling_rule
+
+RULES = [
+    FairTrackAndStop(),
+    FairTrackAndStop("sampled", "policy"),
+    FairTrackAndStop("cumulative"),
+    FairTrackAndStop("cumulative", "policy"),
+    TrackAndStop(),
+    TrackAndStop("cumulative"),
+    UniformFair(),
+    FairTopTwo(),
+    TopTwo(),
+    LUCB(),
+]
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.to_dict()))
+def test_our_rules_keep_their_promises(rule: SamplingRule) -> None:
+    check_sampling_rule(rule)
+
+
+@dataclass(frozen=True, eq=False)
+class Quota(SamplingRule):
+    """A rule of somebody else: the arm furthest behind its floor and an equal part of the rest."""
+
+    fairness = "every path"
+    limit = "none"
+
+    def choose(self, situation: Situation) -> int:
+        counts, floors = situation.assigned, situation.floors
+        share = floors + (1.0 - floors.sum()) / floors.size
+        return int(np.argmax(share * (counts.sum() + 1.0) - counts))
+
+
+@dataclass(frozen=True, eq=False)
+class Lottery(Quota):
+    """The same by lot, with the random number that a rule is given."""
+
+    fairness = "on average"
+
+    def choose(self, situation: Situation) -> int:
+        floors = situation.floors
+        share = floors + (1.0 - floors.sum()) / floors.size
+        return min(int(np.searchsorted(np.cumsum(share), situation.uniform)), floors.size - 1)
+
+
+@pytest.mark.parametrize("rule", [Quota(), Lottery()], ids=lambda rule: rule.kind)
+def test_a_users_own_rule_passes(rule: SamplingRule) -> None:
+    check_sampling_rule(rule, trials=400, runs=4)
+
+
+@dataclass(frozen=True, eq=False)
+class Illegal(Quota):
+    """Names an arm that is not there."""
+
+    def choose(self, situation: Situation) -> int:
+        return situation.assigned.size if situation.assigned.sum() > 50 else super().choose(situation)
+
+
+@dataclass(frozen=True, eq=False)
+class Half(Quota):
+    """Names half an arm."""
+
+    def choose(self, situation: Situation) -> int:
+        return 0.5  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, eq=False)
+class Blind(Quota):
+    """Never sees the last arm."""
+
+    def choose(self, situation: Situation) -> int:
+        return int(situation.assigned[:-1].argmin())
+
+
+@dataclass(frozen=True, eq=False)
+class Fickle(Quota):
+    """Gives up an arm after a while, though it promises to go on."""
+
+    fairness = "on average"
+
+    def choose(self, situation: Situation) -> int:
+        counts = situation.assigned
+        return int(counts.argmin()) if counts.sum() < 100 else int(counts[:-1].argmin())
+
+
+@dataclass(frozen=True, eq=False)
+class Unfair(Quota):
+    """Promises every floor on every path and shares equally."""
+
+    def choose(self, situation: Situation) -> int:
+        return int(situation.assigned.argmin())
+
+
+@dataclass(frozen=True, eq=False)
+class UnfairOnAverage(Unfair):
+    """Promises every floor on average, and pulls arm 0 nine times out of ten."""
+
+    fairness = "on average"
+
+    def choose(self, situation: Situation) -> int:
+        return 0 if situation.assigned.sum() % 10 else int(situation.assigned.argmin())
+
+
+@dataclass(frozen=True, eq=False)
+class Lost(Quota):
+    """Promises the fair optimum and shares equally."""
+
+    limit = "fair"
+
+
+@dataclass(frozen=True, eq=False)
+class Moody(Quota):
+    """Draws from a generator of its own."""
+
+    fairness = "on average"
+
+    def choose(self, situation: Situation) -> int:
+        return int(np.random.default_rng().integers(situation.assigned.size))
+
+
+@pytest.mark.parametrize(
+    ("rule", "error", "message"),
+    [
+        (Illegal(), ValueError, "illegal must choose an arm from 0 to 3, got 4"),
+        (Half(), ValueError, "half must choose an arm from 0 to 3, got 0.5"),
+        (Blind(), AssertionError, "blind on gaussian arms with .*: arm 3 is never pulled"),
+        (Fickle(), AssertionError, "fickle on gaussian arms with .*: arm 3 is not pulled any more after trial 200"),
+        (Unfair(), AssertionError, "unfair on gaussian arms with .*: an arm lacks .* trials of its floor"),
+        (UnfairOnAverage(), AssertionError, "unfair_on_average: an arm lacks .* trials of its floor on average"),
+        (Lost(), AssertionError, r"lost on gaussian arms with .*: shares \[.*\] are not near \[.*\]"),
+        (Moody(), AssertionError, "moody: the same seed does not give the same arms"),
+    ],
+    ids=lambda value: value.kind if isinstance(value, SamplingRule) else None,
+)
+def test_broken_rules_are_caught(rule: SamplingRule, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        check_sampling_rule(rule, trials=400, runs=4)
