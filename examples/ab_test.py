@@ -119,7 +119,7 @@ def verdict(status: fb.Status) -> list[str]:
     """What was found, in sentences."""
     guarantee = "this is proved" if status.proved else "this is not proved"
     return [
-        f"Decision: show {status.recommendation!r} to everybody. An experiment like this one names a wrong variant with",
+        f"Decision: show {status.recommendation!r} to everybody. An experiment like this names a wrong variant with",
         f"probability at most {DELTA:.0%} ({guarantee}). It took {status.assigned.sum():,} visitors.",
     ]
 

@@ -200,6 +200,8 @@ DAMAGES = {
     "nan sum": put("state", "sums", 0, float("nan")),
     "infinite mean": put("state", "means", 0, float("inf")),
     "null mean": put("state", "means", 0, None),
+    "mean is not that of the sum": put("state", "means", 0, 55.0),
+    "present floors past one": put("state", "floors", [0.9, 0.9]),
     "total is another": put("numbers", 0, 3.0),
     "numbers too short": put("numbers", [1.0]),
     "nan in numbers": put("numbers", 4, float("nan")),

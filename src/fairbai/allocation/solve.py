@@ -13,7 +13,7 @@ from fairbai.problems.checks import Array, frozen
 from fairbai.problems.checks import floors as check_floors
 from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.instance import Instance
-from fairbai.problems.rates import Constant, Rate
+from fairbai.problems.rates import Rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,9 @@ def solve_batch(
         array([8., 2.])
     """
     family = Gaussian() if family is None else family
-    matrix = frozen(np.ascontiguousarray(means, dtype=np.float64))
+    if not isinstance(family, Family):
+        raise ValueError(f"family must be a family such as fairbai.Bernoulli(), got {family!r}")
+    matrix = _contiguous("means", means)
     if matrix.ndim != 2 or matrix.shape[1] < 2:
         raise ValueError(f"means must be a matrix with a row an instance and two arms or more, got {matrix.shape}")
     floors = frozen(rates.floors_batch(matrix) if isinstance(rates, Rate) else _floors(rates, matrix))
@@ -135,9 +137,18 @@ def solve_batch(
 
 def _floors(value: Any, means: Array) -> Array:
     """Floors given as numbers, as a matrix like ``means``."""
-    if np.ndim(value) < 2:
-        return Constant(value).floors_batch(means)
-    floors = np.ascontiguousarray(value, dtype=np.float64)
+    floors = _contiguous("rates", value)
+    if floors.ndim < 2:
+        arms = means.shape[1]
+        one = check_floors("rates", floors if floors.ndim == 1 else np.full(arms, floors), arms)
+        return np.tile(one, (len(means), 1))
     if floors.shape != means.shape:
         raise ValueError(f"rates must have the shape of means {means.shape}, got {floors.shape}")
     return floors
+
+
+def _contiguous(name: str, value: Any) -> Array:
+    try:
+        return frozen(np.ascontiguousarray(value, dtype=np.float64).reshape(np.shape(value)))
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, got {value!r}") from None

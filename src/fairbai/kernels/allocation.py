@@ -139,7 +139,7 @@ def _fill_weights(arms, r, first, room):
             need = (1.0 + r) * room[EXCESS, a] + r
             guess = room[KAPPA, a] / need if first else room[PSI, a]  # as for Gaussian arms, or at the last level
             mean, shortfall = room[MEAN, a], arms.level * (room[EXCESS, a] + r / (1.0 + r))
-            psi, ratio, bend = relative_weight(arms.family, mean, arms.top - mean, level, shortfall, guess)
+            psi, ratio, bend = relative_weight(arms.family, mean, arms.top, level, shortfall, guess)
             room[PSI, a], room[RATIO, a], room[BEND, a] = psi, ratio, level * level * bend
 
 
@@ -309,7 +309,11 @@ def _write_weights(family, means, scales, floors, arms, point, room, weights):
     for a in range(arms.count):
         need = (1.0 + point.r) * room[EXCESS, a] + point.r
         psi = room[KAPPA, a] / need if arms.family == GAUSSIAN else room[PSI, a]
-        above = room[EXCESS, a] < FAR and room[KAPPA, a] * room[LIMIT, a] < point.edge * psi
+        above = room[EXCESS, a] < FAR
+        if arms.family == GAUSSIAN:  # decided as in the sums, to the last bit
+            above = above and room[LIMIT, a] * need < point.edge
+        else:
+            above = above and room[KAPPA, a] * room[LIMIT, a] < point.edge * psi
         weight = max(floors[a], point.x * psi) if above else floors[a]
         weights[a] = weight
         if family == GAUSSIAN:
@@ -365,7 +369,7 @@ def _legal(low, high, means, floors, rest):
     for a in range(means.size):
         if not (low < means[a] < high and 0.0 <= floors[a] <= 1.0):
             return False
-    return rest >= -EPSILON * means.size
+    return rest >= -EPSILON
 
 
 @entry
@@ -376,6 +380,6 @@ def allocate_batch(family, low, high, means, scales, floors, weights, best, cost
         rest = unspent(floors[i])
         if not _legal(low, high, means[i], floors[i], rest):
             return i
-        spare = rest if rest > EPSILON * means.shape[1] else 0.0
+        spare = rest if rest > EPSILON else 0.0
         best[i], costs[i], gaps[i], _ = allocate(family, means[i], scales, floors[i], spare, 0.0, weights[i], room)
     return -1

@@ -42,7 +42,8 @@ def divergence(family, mean, other, change, scale):
     if family == GAUSSIAN:
         return 0.5 * change * change / scale
     if family == BERNOULLI:
-        return _relative_entropy(mean, other, change) + _relative_entropy(1.0 - mean, 1.0 - other, -change)
+        rest = 1.0 - mean  # 1 - other is (1 - mean) - change: other itself may be rounded
+        return _relative_entropy(mean, other, change) + _relative_entropy(rest, rest - change, -change)
     if family == POISSON:
         return _relative_entropy(mean, other, change)
     if mean < 0.6 * other:  # EXPONENTIAL
@@ -78,42 +79,63 @@ def transport(family, best_mean, best_scale, best_weight, mean, scale, weight):
     gap = best_mean - mean
     if pull <= 0.0 or best_pull <= 0.0 or gap <= 0.0:
         return 0.0, 1.0
-    up, down = gap / (1.0 + pull / best_pull), gap / (1.0 + best_pull / pull)
+    up, down = gap * (best_pull / (pull + best_pull)), gap * (pull / (pull + best_pull))
     own = divergence(family, mean, mean + up, up, scale)
     best = divergence(family, best_mean, mean + up, -down, best_scale)
-    return weight * own + best_weight * best, best / own
+    return weight * own + best_weight * best, best / own if own > 0.0 else math.inf
 
 
 @kernel
-def relative_weight(family, mean, gap, level, shortfall, guess):
+def _back(family, mean, middle, up):
+    """d(middle, mean) for middle = mean + up; a Bernoulli middle close to 1 keeps the digits of 1 - middle."""
+    if family == BERNOULLI:
+        rest = 1.0 - mean
+        return _relative_entropy(middle, mean, -up) + _relative_entropy(rest - up, rest, up)
+    return divergence(family, middle, mean, -up, 1.0)
+
+
+@kernel
+def relative_weight(family, mean, best_mean, level, shortfall, guess):
     """The weight psi, relative to the best arm's, at which the pair's cost reaches ``level``.
 
     Solves g(psi) = d(best, m) + psi d(mean, m) = level with m = mean + gap / (1 + psi). ``shortfall`` is
     d(best, mean) - level; by the three-point identity d(best, mean) - g(psi) = (1 + psi) d(m, mean), which
-    keeps all digits when psi is large. Newton on 1/g as a function of 1/psi, which is linear for Gaussian arms.
+    keeps all digits when psi is large. Newton on 1/g as a function of 1/psi, which is linear for Gaussian arms; where
+    that leaves the bracket, or is slow, the geometric mean of its ends.
 
     Returns:
         psi, the ratio d(best, m) / d(mean, m) = level psi' - psi, and psi'' (derivatives by the level).
     """
-    psi = guess
-    ratio, bend = 0.0, 0.0
-    for _ in range(60):
+    gap = best_mean - mean
+    psi, low, high = guess, 0.0, math.inf
+    for number in range(300):
         up = gap / (1.0 + psi)
         middle = mean + up
         own = divergence(family, mean, middle, up, 1.0)  # = g'(psi)
-        if shortfall < level:
-            excess = shortfall - (1.0 + psi) * divergence(family, middle, mean, -up, 1.0)
-            value = level + excess
-            ratio = value / own - psi
+        new = 0.0
+        if own * psi > 0.0:
+            if shortfall < level:
+                excess = shortfall - (1.0 + psi) * _back(family, mean, middle, up)
+                value = level + excess
+                ratio = value / own - psi
+            else:
+                best = divergence(family, best_mean, middle, -psi * up, 1.0)
+                value = best + psi * own
+                excess = value - level
+                ratio = best / own
+            step = excess * (value / level) / (own * psi)
+            if abs(step) < 1e-8:  # psi is exact for the level `value`; two Taylor terms carry it to `level`
+                third = up / own
+                bend = third * third * third / (variance(family, middle, 1.0) * gap)
+                return psi - excess / own, ratio - level * bend * excess, bend
+            low, high = (psi, high) if excess < 0.0 else (low, psi)
+            new = psi / (1.0 + step) if step > -0.75 else 4.0 * psi
         else:
-            best = divergence(family, mean + gap, middle, -psi * up, 1.0)
-            value = best + psi * own
-            excess = value - level
-            ratio = best / own
-        step = excess * value / (level * own * psi)
-        if abs(step) < 1e-8:  # psi is exact for the level `value`; two Taylor terms carry it to `level`
-            cube = up / own
-            bend = cube * cube * cube / (variance(family, middle, 1.0) * gap)
-            return psi - excess / own, ratio - level * bend * excess, bend
-        psi = psi / (1.0 + step) if step > -0.75 else 4.0 * psi
-    return psi, ratio, bend
+            high = psi  # so large that nothing is left of the gap
+        if not low < new < high or number % 4 == 3:
+            if low > 0.0 and high < math.inf:
+                new = math.sqrt(low) * math.sqrt(high)
+            elif not low < new < high:
+                new = 1e3 * psi if high == math.inf else 1e-3 * psi
+        psi = new
+    return psi, 0.0, 0.0

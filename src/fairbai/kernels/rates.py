@@ -8,7 +8,7 @@ import math
 
 from fairbai.kernels.jit import entry, kernel
 
-EPSILON = 2.0**-52
+EPSILON = 2.0**-51  # what the rounding of floors can add to their sum, however many they are
 CONSTANT, PROPORTIONAL, SOFTMAX, INVERSE_GAP, GAP = range(5)
 
 
@@ -32,7 +32,7 @@ def unspent(floors):
 def spare_share(floors):
     """What the floors leave; where that is within rounding of 0 it is 0, and the floors are the only allocation."""
     rest = unspent(floors)
-    return rest if rest > EPSILON * floors.size else 0.0
+    return rest if rest > EPSILON else 0.0
 
 
 @kernel

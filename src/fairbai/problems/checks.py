@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fairbai.kernels.rates import EPSILON, unspent
+
 Array = npt.NDArray[np.float64]
 Numbers = Sequence[float] | npt.NDArray[Any]
 
@@ -66,9 +68,10 @@ def floors(name: str, value: Any, arms: int, dimensions: int = 1) -> Array:
     """
     result = array(name, value, arms, dimensions)
     refuse(name, "not be negative", result, result < 0.0)
-    totals = result.sum(axis=-1, keepdims=True)
-    if (totals > 1.0 + SUM_TOLERANCE).any():
-        raise ValueError(f"{name} must sum to at most 1, got {totals.max():.12g}")
-    if (totals > 1.0).any():
-        result = frozen(result / np.maximum(totals, 1.0))
+    rest = np.array([unspent(row) for row in np.atleast_2d(result)])
+    if (rest < -SUM_TOLERANCE).any():
+        raise ValueError(f"{name} must sum to at most 1, got {1.0 - rest.min():.12g}")
+    if (rest < -EPSILON).any():
+        totals = np.where(rest < -EPSILON, 1.0 - rest, 1.0)
+        result = frozen(result / (totals[:, None] if dimensions == 2 else totals[0]))
     return result

@@ -1,6 +1,7 @@
 """What families, rates and rules have in common: frozen parameters, equality, and one JSON form."""
 
 import re
+from abc import ABC
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
@@ -8,7 +9,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class Configured:
+class Configured(ABC):
     """A frozen dataclass that is named by its class in snake case and described by its parameters.
 
     ``{"kind": "inverse_gap", "p0": 0.7}`` stands for ``InverseGap(p0=0.7)`` in JSON, TOML and over HTTP. A direct

@@ -31,7 +31,7 @@ class Rate(Configured):
 
     def floors_batch(self, means: Array) -> Array:
         """``floors`` for every row of a matrix of means."""
-        return np.array([self.floors(row) for row in means])
+        return np.array([self.floors(row) for row in means]).reshape(means.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Constant(Rate):
 
     def floors_batch(self, means: Array) -> Array:
         """The same floors in every row."""
-        return np.tile(self.floors(means[0]), (len(means), 1))
+        return np.tile(self.floors(np.zeros(means.shape[1])), (len(means), 1))
 
 
 @dataclass(frozen=True, eq=False)
