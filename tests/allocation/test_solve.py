@@ -417,7 +417,7 @@ def test_batch_may_be_empty() -> None:
         ({"means": MEANS, "rates": [0.1, 0.2]}, r"rates must have one entry an arm \(3\), got 2"),
         ({"means": MEANS, "rates": [[0.1, 0.2, 0.3], [0.1, 0.2, -0.3]]}, "rates .* -0.3 for arm 2 of row 1"),
         ({"means": MEANS, "rates": [[0.1, 0.2, 0.3], [0.5, 0.5, 0.3]]}, "rates must sum to at most 1, got 1.3"),
-        ({"means": MEANS, "rates": -0.1}, r"rates must be in \[0, 1\], got -0.1"),
+        ({"means": MEANS, "rates": -0.1}, "rates must not be negative, got -0.1"),
         ({"means": MEANS, "rates": 0.4}, "rates must sum to at most 1, got 1.2"),
         ({"means": MEANS, "family": "bernoulli"}, "family must be a family such as .*, got 'bernoulli'"),
         ({"means": MEANS, "family": fb.Gaussian([1.0, 2.0])}, r"variance must have one entry an arm \(3\), got 2"),

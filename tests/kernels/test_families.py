@@ -163,8 +163,7 @@ def test_relative_weight_inverts_the_transport_cost(
     point, slope = middle(psi), lambda weight: divergence(code, other, middle(weight))
     level = divergence(code, best, point) + psi * slope(psi)
     shortfall = float((1 + psi) * divergence(code, point, other))
-    gap = best_mean - mean
-    found = kernels.relative_weight(code, mean, gap, float(level), shortfall, guess * float(psi))
+    found = kernels.relative_weight(code, mean, best_mean, float(level), shortfall, guess * float(psi))
     assert found[0] == near(psi, rel=1e-9)
     assert found[1] == near(divergence(code, best, point) / slope(psi), rel=1e-7)
     assert found[2] == near(-mp.diff(slope, psi) / slope(psi) ** 3, rel=1e-6)

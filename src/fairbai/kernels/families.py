@@ -124,12 +124,15 @@ def relative_weight(family, mean, best_mean, level, shortfall, guess):
                 excess = value - level
                 ratio = best / own
             step = excess * (value / level) / (own * psi)
-            if abs(step) < 1e-8:  # psi is exact for the level `value`; two Taylor terms carry it to `level`
+            if (
+                abs(step) < 1e-8 and abs(excess) < 0.1 * level
+            ):  # psi is exact for the level `value`; two Taylor terms carry it to `level`
                 third = up / own
                 bend = third * third * third / (variance(family, middle, 1.0) * gap)
                 return psi - excess / own, ratio - level * bend * excess, bend
             low, high = (psi, high) if excess < 0.0 else (low, psi)
-            new = psi / (1.0 + step) if step > -0.75 else 4.0 * psi
+            if value > 0.1 * level:  # else its digits are lost, and only its side is known
+                new = psi / (1.0 + step) if step > -0.75 else 4.0 * psi
         else:
             high = psi  # so large that nothing is left of the gap
         if not low < new < high or number % 4 == 3:
