@@ -33,7 +33,8 @@ lint: $(STAMP) ## Check style, types and import directions
 coverage: $(STAMP) ## Measure the coverage, with the JIT off so that kernels are traced too
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m "not slow_without_jit" --cov
 
-bench: $(STAMP) ## Measure fairbai against its peers
+bench: $(STAMP) ## Measure fairbai against its peers, which it installs
+	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove everything that the other targets create

@@ -100,7 +100,7 @@ def run_python(block: Block, page: Path, namespace: dict[str, Any]) -> str:
         namespace.update(test.globs)
         return ""
     printed = io.StringIO()
-    code = compile("\n" * block.line + block.text, str(page), "exec")
+    code = compile("\n" * block.line + block.text, str(page), "exec", dont_inherit=True)
     with contextlib.redirect_stdout(printed):
         exec(code, namespace)
     return printed.getvalue()

@@ -27,7 +27,7 @@ def upper(family: fb.Gaussian, mean: float, count: int, bonus: float) -> float:
 @pytest.mark.parametrize("assigned", [[30, 25, 14, 6], [30, 60, 9, 2], [9, 60, 50, 40], [8, 60, 50, 9]])
 @pytest.mark.parametrize("delta", [0.3, 1e-4])
 def test_choice(family: fb.Gaussian, assigned: list[int], delta: float) -> None:
-    bonus = math.log(4 * (1.0 + math.log(sum(assigned))) / delta)
+    bonus = math.log(12 * 4 * sum(assigned) ** 1.1 / delta)
     bounds = [upper(family, MEANS[a], assigned[a], bonus) for a in (1, 2, 3)]
     challenger = 1 + int(np.argmax(bounds))
     ident = experiment(assigned, MEANS, LUCB(delta), family=family)

@@ -200,19 +200,22 @@ class Identifier:
             raise ValueError(f"arm must be one of {_some(self.arms)}, got {label!r}") from None
 
     def _check_rewards(self, indices: list[int], values: list[float]) -> None:
-        if not math.isfinite(sum(values) + sum(self._state[rows.SUM, indices].tolist())):
-            raise ValueError(f"rewards must have a finite sum, got {max(values, key=abs)!r} among them")
-        for arm in set(indices):
+        counts, sums = dict.fromkeys(indices, 0), dict.fromkeys(indices, 0.0)
+        for arm, value in zip(indices, values, strict=True):
+            counts[arm] += 1
+            sums[arm] += value
+        for arm, got in counts.items():
+            if not math.isfinite(float(self._state[rows.SUM, arm]) + sums[arm]):
+                raise ValueError(f"rewards must have a finite sum, got {sums[arm]!r} more for arm {self.arms[arm]!r}")
             pending = int(self._state[rows.ASSIGNED, arm] - self._state[rows.OBSERVED, arm])
-            if indices.count(arm) > pending:
-                got = indices.count(arm)
+            if got > pending:
                 raise ValueError(
                     f"arm {self.arms[arm]!r} has {pending} trials that wait for a reward, got {got} rewards"
                 )
 
     def _reconsider(self) -> None:
         """Floors, allocation and evidence at the new means; and the decision, when it is time."""
-        if self._python_rates and self._numbers[rows.UNSEEN] == 0.0:
+        if self._python_rates and self._decision is None and self._numbers[rows.UNSEEN] == 0.0:
             self._set_floors(self.rates.floors(self._state[rows.MEAN]))
         self._evidence = kernels.reconsider(self._codes, self._reals, self._state, self._numbers, self._room)
         if self._decision is None and self._evidence[0] >= self._level:

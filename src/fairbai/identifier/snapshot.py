@@ -27,6 +27,8 @@ ROWS = {
     "floors": rows.FLOOR,
     "weights": rows.WEIGHT,
     "targets": rows.TARGET,
+    "costs": rows.COST,
+    "ratios": rows.RATIO,
     "penalties": rows.PENALTY,
 }
 
@@ -76,6 +78,9 @@ def read(
         raise ValueError("snapshot must be a dictionary with a version, as Identifier.to_dict gives it")
     if form["version"] != VERSION:
         raise ValueError(f"snapshot must have version {VERSION}, got {form['version']!r}")
+    for name, given in (("rates", rates), ("sampling", sampling)):
+        if name in form and form[name] is None and given is None:
+            raise ValueError(f"{name} of this snapshot are Python code: give them to from_dict")
     try:
         identifier = kind(
             arms=form["arms"],
@@ -87,9 +92,6 @@ def read(
             settle=form["settle"],
             seed=form["seed"],
         )
-        for name, given in (("rates", rates), ("sampling", sampling)):
-            if form[name] is None and given is None:
-                raise ValueError(f"{name} are Python code: give them to from_dict")
         _restore(identifier, form)
     except (KeyError, TypeError) as error:
         raise ValueError(f"snapshot is damaged: {error!r}") from None
@@ -107,6 +109,10 @@ def _restore(identifier: "Identifier", form: dict[str, Any]) -> None:
     counts = state[[rows.ASSIGNED, rows.OBSERVED]]
     if (counts != np.floor(counts)).any() or (counts < 0.0).any() or (counts[1] > counts[0]).any():
         raise ValueError("observed must be whole numbers that do not exceed assigned")
+    floors("floors", state[rows.FLOOR], arms)
+    seen = counts[1] > 0.0
+    if (state[rows.MEAN, seen] != state[rows.SUM, seen] / counts[1, seen]).any():
+        raise ValueError("means must be the sums over observed")
     totals = [counts[0].sum(), counts[1].sum(), np.sum(counts[1] == 0.0)]
     if totals != [numbers[rows.ROUND], numbers[rows.SEEN], numbers[rows.UNSEEN]]:
         raise ValueError("numbers must be the sums of assigned and observed")

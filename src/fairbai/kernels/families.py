@@ -31,6 +31,8 @@ def _relative_entropy(mean, other, change):
     """The value of mean log(mean / other) + other - mean, and its limit for mean = 0."""
     if mean <= 0.0:
         return change
+    if other <= 0.0:
+        return math.inf
     if other < 0.6 * mean:
         return mean * math.log(mean / other) + change
     return -mean * log1p_minus(change / mean)
@@ -42,8 +44,9 @@ def divergence(family, mean, other, change, scale):
     if family == GAUSSIAN:
         return 0.5 * change * change / scale
     if family == BERNOULLI:
-        rest = 1.0 - mean  # 1 - other is (1 - mean) - change: other itself may be rounded
-        return _relative_entropy(mean, other, change) + _relative_entropy(rest, rest - change, -change)
+        rest = 1.0 - mean
+        other_rest = rest - change if change < 0.5 * rest else 1.0 - other  # whichever loses fewer digits
+        return _relative_entropy(mean, other, change) + _relative_entropy(rest, other_rest, -change)
     if family == POISSON:
         return _relative_entropy(mean, other, change)
     if mean < 0.6 * other:  # EXPONENTIAL
@@ -82,7 +85,7 @@ def transport(family, best_mean, best_scale, best_weight, mean, scale, weight):
     up, down = gap * (best_pull / (pull + best_pull)), gap * (pull / (pull + best_pull))
     own = divergence(family, mean, mean + up, up, scale)
     best = divergence(family, best_mean, mean + up, -down, best_scale)
-    return weight * own + best_weight * best, best / own if own > 0.0 else math.inf
+    return weight * own + best_weight * best, best / own if own > 0.0 else 1e300
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""A counter-based random stream: Philox4x32-10 (Salmon et al., SC 2011), and normals by inversion.
+"""A counter-based random stream: Philox4x32-10 (Salmon et al., SC 2011).
 
 A draw is a pure function of (seed, run, round), so a run is the same on any thread, chunk, process or engine, and
 an experiment that is resumed goes on as if it had never stopped. All products fit 64 bits, so that the code gives

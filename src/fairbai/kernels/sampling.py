@@ -14,12 +14,15 @@ from fairbai.kernels.jit import kernel
 from fairbai.kernels.rates import CONSTANT, fill_floors, spare_share
 from fairbai.kernels.state import (
     ASSIGNED,
+    COST,
     FLOOR,
     INSIDE,
     MEAN,
     OBSERVED,
+    RATIO,
     ROUND,
     SCALE,
+    SEEN,
     SPARE,
     START,
     TARGET,
@@ -148,12 +151,15 @@ def _challenger(family, best, state, numbers, margin):
     Returns:
         The challenger, what a trial of it and of the best arm adds to the evidence (as a ratio), and H.
     """
-    top, top_scale, top_count = state[INSIDE, best], state[SCALE, best], state[ASSIGNED, best]
+    top, top_scale, top_count = state[MEAN, best], state[SCALE, best], state[ASSIGNED, best]
     challenger, least, share, pull = -1, np.inf, 1.0, 0.0
+    pending = numbers[ROUND] > numbers[SEEN]
     for a in range(state.shape[1]):
         if a != best:
             count = state[ASSIGNED, a]
-            cost, ratio = transport(family, top, top_scale, top_count, state[INSIDE, a], state[SCALE, a], count)
+            cost, ratio = state[COST, a], state[RATIO, a]
+            if pending:  # as if the rewards that are still to come would not change the means
+                cost, ratio = transport(family, top, top_scale, top_count, state[MEAN, a], state[SCALE, a], count)
             if cost + math.log(count) < least:
                 challenger, least, share = a, cost + math.log(count), ratio
             if count > state[FLOOR, a] * numbers[ROUND] + margin:
@@ -217,7 +223,7 @@ def _lucb(family, delta, state, numbers):
     """The best arm or the one with the largest upper confidence bound among the others: whichever has fewer trials."""
     count = state.shape[1]
     best = largest(state, MEAN)
-    bonus = math.log(count * math.log(math.e * numbers[ROUND]) / delta)
+    bonus = math.log(12.0 * count / delta) + 1.1 * math.log(numbers[ROUND])
     challenger, highest = -1, -np.inf
     for a in range(count):
         if a != best:

@@ -6,10 +6,11 @@ Assigned is not observed: fairness counts the trials that were assigned, statist
 from fairbai.kernels.families import BERNOULLI, POISSON
 from fairbai.kernels.jit import kernel
 
-ASSIGNED, OBSERVED, SUM, MEAN, INSIDE, SCALE, FLOOR, WEIGHT, TARGET, PENALTY = range(10)
+ASSIGNED, OBSERVED, SUM, MEAN, INSIDE, SCALE, FLOOR, WEIGHT, TARGET, COST, RATIO, PENALTY = range(12)
 """Rows: trials assigned and observed, sum and mean of the rewards, the mean moved inside the domain of the family, the
-known variance, the floor at the present means, the optimal share, the sum of the shares that were aimed at, and the
-part that the arm has in the threshold."""
+known variance, the floor at the present means, the optimal share, the sum of the shares that were aimed at, the cost of
+a tie with the best arm (its GLR) and the ratio of what a trial of either adds to it, and the part that the arm has in
+the threshold."""
 
 ROUND, SEEN, UNSEEN, SPARE, START = range(5)
 """Numbers: trials assigned and observed in all, arms that have no reward yet, 1 - sum of the floors, and the r at which

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairbai.kernels.families import BERNOULLI, GAUSSIAN, POISSON, transport
 from fairbai.kernels.jit import kernel
-from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALE, SEEN, UNSEEN, largest
+from fairbai.kernels.state import COST, MEAN, OBSERVED, PENALTY, RATIO, SCALE, SEEN, UNSEEN, largest
 
 HEURISTIC, MIXTURE, PAIRWISE_GAUSSIAN, KAUFMANN_KOOLEN, KAUFMANN_KOOLEN_PAIRWISE = range(5)
 
@@ -72,10 +72,12 @@ def evidence(family, rule, kappa, state, numbers):
             common += state[PENALTY, a]
     least, worst, worst_glr, worst_factor, worst_penalty = np.inf, best, 0.0, 1.0, 0.0
     top, top_scale, top_count = state[MEAN, best], state[SCALE, best], state[OBSERVED, best]
+    state[COST, best], state[RATIO, best] = 0.0, 1.0
     for a in range(count):
         if a != best:
             n, scale = state[OBSERVED, a], state[SCALE, a]
-            glr = transport(family, top, top_scale, top_count, state[MEAN, a], scale, n)[0]
+            glr, ratio = transport(family, top, top_scale, top_count, state[MEAN, a], scale, n)
+            state[COST, a], state[RATIO, a] = glr, ratio  # the rules read them too
             factor, cost = 1.0, common
             if rule == MIXTURE and family == GAUSSIAN:
                 plain = scale / n + top_scale / top_count
@@ -83,6 +85,6 @@ def evidence(family, rule, kappa, state, numbers):
             if rule != HEURISTIC and rule != KAUFMANN_KOOLEN:
                 cost = state[PENALTY, a] + state[PENALTY, best]
             score = factor * glr - cost
-            if score < least:
+            if not score >= least:  # nan is no evidence
                 least, worst, worst_glr, worst_factor, worst_penalty = score, a, glr, factor, cost
     return least, worst, worst_glr, worst_factor, worst_penalty

@@ -12,7 +12,8 @@ from fairbai.sampling.rule import Fairness, Limit, SamplingRule
 class LUCB(SamplingRule):
     """The best arm, or the other arm with the highest upper confidence bound: whichever of the two has fewer trials.
 
-    The bound of an arm is the largest m with N d(θ̂, m) <= log(K (1 + log t) / delta). After one pull of each arm; pays
+    The bound of an arm is the largest m with N d(θ̂, m) <= log(12 K t^1.1 / delta), the exploration rate of KL-LUCB
+    (Kaufmann and Kalyanakrishnan, 2013). After one pull of each arm; pays
     no attention to floors.
 
     Args:

@@ -91,7 +91,7 @@ class Mixture(StoppingRule):
     proof.
 
     Args:
-        kappa: For Gaussian arms, about the number of trials of an arm at which the rule is tightest.
+        kappa: For Gaussian arms; the rule is tightest for arms with about five times as many trials.
         prior_mean: For Poisson and exponential arms, a guess of the size of the means.
 
     Example:
