@@ -39,6 +39,11 @@ class FairTopTwo(SamplingRule):
         return kernels.FAIR_TOP_TWO
 
     @property
+    def origin(self) -> int:
+        """Floors come first from the first trial on."""
+        return kernels.FROM_POLICY
+
+    @property
     def parameter(self) -> float:
         """The margin."""
         return self.margin

@@ -37,11 +37,6 @@ class LUCB(SamplingRule):
         return kernels.LUCB
 
     @property
-    def origin(self) -> int:
-        """One pull of each arm."""
-        return kernels.FROM_EACH_ARM
-
-    @property
     def parameter(self) -> float:
         """The delta of the intervals."""
         return self.delta

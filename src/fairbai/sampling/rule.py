@@ -64,8 +64,8 @@ class SamplingRule(Configured):
 
     @property
     def origin(self) -> int:
-        """How it begins: one pull of each arm, or by its policy."""
-        return kernels.FROM_POLICY
+        """How its kernel begins: with one pull of each arm, unless it has a way of its own."""
+        return kernels.FROM_EACH_ARM
 
     @property
     def parameter(self) -> float:

@@ -27,8 +27,3 @@ class TopTwo(SamplingRule):
     def code(self) -> int:
         """Its number in ``kernels.sampling``."""
         return kernels.TOP_TWO
-
-    @property
-    def origin(self) -> int:
-        """One pull of each arm."""
-        return kernels.FROM_EACH_ARM

@@ -33,8 +33,3 @@ class TrackAndStop(SamplingRule):
     def code(self) -> int:
         """Its number in ``kernels.sampling``."""
         return kernels.DIRECT if self.tracking == "direct" else kernels.CUMULATIVE
-
-    @property
-    def origin(self) -> int:
-        """One pull of each arm."""
-        return kernels.FROM_EACH_ARM

@@ -23,8 +23,3 @@ class UniformFair(SamplingRule):
     def code(self) -> int:
         """Its number in ``kernels.sampling``."""
         return kernels.UNIFORM_FAIR
-
-    @property
-    def origin(self) -> int:
-        """One pull of each arm."""
-        return kernels.FROM_EACH_ARM
