@@ -427,3 +427,12 @@ def test_batch_may_be_empty() -> None:
 def test_batch_refuses_bad_input(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         fb.solve_batch(**arguments)
+
+
+@pytest.mark.parametrize("mean", [1e150, 1.7e308, -1e160])
+def test_means_whose_squares_overflow_are_refused(mean: float) -> None:
+    with pytest.raises(ValueError, match="means must be (less|greater) than -?1e\\+150 for gaussian arms"):
+        fb.Instance([mean, 0.0])
+    with pytest.raises(ValueError, match="means must be (less|greater) than -?1e\\+150 for gaussian arms"):
+        fb.solve_batch([[mean, 0.0]])
+    assert math.isfinite(solve([0.9e150, -0.9e150]).duality_gap)

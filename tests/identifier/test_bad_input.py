@@ -140,9 +140,7 @@ def test_reward_that_the_family_cannot_produce(family: Any, reward: float, messa
 
 def test_rewards_whose_sum_is_not_finite() -> None:
     ident = running()
-    ident.tell("a", 1.7e308)
-    ident.ask(10)
-    with Unchanged(ident), pytest.raises(ValueError, match="reward"):
+    with Unchanged(ident), pytest.raises(ValueError, match=r"reward must be less than 1e\+150 in size, got 1.7e\+308"):
         ident.tell("a", 1.7e308)
     assert not ident.decided
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from typing import Any
 
@@ -251,3 +252,18 @@ def _draw(family: fb.Gaussian, mean: float, arm: int, rng: np.random.Generator) 
     if family.kind == "bernoulli":
         return 1.0 if rng.random() < mean else 0.0
     return float(rng.poisson(mean) if family.kind == "poisson" else rng.exponential(mean))
+
+
+@pytest.mark.parametrize("size", [1e-160, 1e-100, 1e100, 9e149])
+def test_rewards_of_any_size_keep_status_and_snapshot_sound(size: float) -> None:
+    ident = fb.Identifier(2, delta=0.1, sampling=fb.sampling.FairTrackAndStop())
+    for reward in (size, 0.0, 0.5 * size, 0.0):
+        ident.tell(ident.ask(), reward)
+        status = ident.status()
+        assert not math.isnan(status.expected_remaining)
+        assert (
+            fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict(), allow_nan=False))).decided == ident.decided
+        )
+        if ident.stopped:
+            assert status.glr >= status.threshold
+            break

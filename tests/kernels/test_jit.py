@@ -80,8 +80,11 @@ def test_temporary_directory_is_the_last_resort(obstacle: str, tmp_path: Path, m
         (tmp_path / "fairbai").write_text("a file stands in the way")
     else:
         monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
-    monkeypatch.setattr(jit.tempfile, "gettempdir", lambda: "/somewhere")
-    assert jit._cache_root() == Path(f"/somewhere/fairbai-{os.getuid()}")
+    monkeypatch.setattr(jit.tempfile, "tempdir", str(tmp_path))
+    made = jit._cache_root()
+    assert made.parent == tmp_path
+    assert made.name.startswith("fairbai-")
+    assert made.stat().st_mode & 0o077 == 0  # nobody else can put compiled code there
 
 
 def test_numbas_own_cache_directory_is_left_alone() -> None:

@@ -194,7 +194,7 @@ def test_divergence_of_gaussian_arms_is_symmetric_and_reads_the_variance_of_the_
 
 @pytest.mark.parametrize(("kind", "mean", "other"), [("bernoulli", 0.5, 1.1), ("poisson", -1.0, 1.0)])
 def test_divergence_refuses_means_outside_the_domain(kind: str, mean: float, other: float) -> None:
-    with pytest.raises(ValueError, match=rf"^means must be from 0 to (1|inf) for {kind} arms, got "):
+    with pytest.raises(ValueError, match=rf"^means must be from 0 to (1|1e\+150) for {kind} arms, got "):
         FAMILIES[kind].divergence(mean, other)
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.special import betaln, gammaln
+from scipy.special import betaln, gammaln, logsumexp
 from scipy.stats import beta, gamma
 
 import fairbai as fb
@@ -40,9 +40,21 @@ def divergence(kind: str, mean: float, other: float, variance: float) -> float:
     return mean / other - 1.0 - math.log(mean / other)
 
 
+SCALES = [(PRIOR_MEAN * 4.0**j, 2.0 / (3.0 * (abs(j) + 1) * (abs(j) + 2))) for j in range(-25, 26)]
+"""The sizes of the mean that the prior of a Poisson or exponential arm is mixed of, and what they weigh."""
+
+
 def regret(kind: str, count: int, mean: float) -> float:
     """The log-likelihood of an arm at its own mean less that of its mixture over the prior, both by formula."""
-    n, total, m = count, count * mean, PRIOR_MEAN
+    if kind == "bernoulli":
+        return regret_at(kind, count, mean, PRIOR_MEAN)
+    parts = [math.log(weight) - regret_at(kind, count, mean, scale) for scale, weight in SCALES]
+    return -float(logsumexp(parts))
+
+
+def regret_at(kind: str, count: int, mean: float, m: float) -> float:
+    """The same for the prior of one size of the mean."""
+    n, total = count, count * mean
     if kind == "bernoulli":
         own = xlogy(total, mean) + xlogy(n - total, 1.0 - mean)
         return own - betaln(total + 0.5, n - total + 0.5) + betaln(0.5, 0.5)
@@ -123,10 +135,10 @@ def test_score_is_the_formula(family: fb.Gaussian, rule: StoppingRule) -> None:
         assert sample.score(rule, worst, best) == pytest.approx(min(scores), rel=1e-9, abs=1e-11)
 
 
-MIXED = {  # the quantiles of the prior of a mean, and the likelihood of n rewards of sum s
-    "bernoulli": (lambda u: beta.ppf(u, 0.5, 0.5), lambda θ, n, s: θ**s * (1.0 - θ) ** (n - s)),
-    "poisson": (lambda u: gamma.ppf(u, 0.5, scale=2.0 * PRIOR_MEAN), lambda θ, n, s: θ**s * math.exp(-n * θ)),
-    "exponential": (lambda u: PRIOR_MEAN / gamma.ppf(u, 1.0), lambda θ, n, s: θ**-n * math.exp(-s / θ)),
+MIXED = {  # the quantiles of the prior of a mean of size m, and the likelihood of n rewards of sum s
+    "bernoulli": (lambda u, m: beta.ppf(u, 0.5, 0.5), lambda θ, n, s: θ**s * (1.0 - θ) ** (n - s)),
+    "poisson": (lambda u, m: gamma.ppf(u, 0.5, scale=2.0 * m), lambda θ, n, s: θ**s * math.exp(-n * θ)),
+    "exponential": (lambda u, m: m / gamma.ppf(u, 1.0), lambda θ, n, s: θ**-n * math.exp(-s / θ)),
 }
 
 
@@ -138,10 +150,29 @@ def test_regret_is_the_likelihood_against_its_average_over_the_prior(
     quantile, likelihood = MIXED[family.kind]
     mean += 0.1 if family.kind == "exponential" else 0.0
     total = count * mean
-    mixed = quad(lambda u: likelihood(quantile(u), count, total), 0.0, 1.0, epsrel=1e-10, epsabs=0.0, limit=500)[0]
+    mixed = quad(
+        lambda u: likelihood(quantile(u, PRIOR_MEAN), count, total), 0.0, 1.0, epsrel=1e-10, epsabs=0.0, limit=500
+    )[0]
+    by_formula = regret_at(family.kind, count, mean, PRIOR_MEAN)
+    assert by_formula == pytest.approx(math.log(likelihood(mean, count, total) / mixed), rel=1e-6)
     found = penalty(family.code, Mixture().code, PRIOR_MEAN, float(count), total)
-    assert found == pytest.approx(math.log(likelihood(mean, count, total) / mixed), rel=1e-6)
-    assert found > 0.0
+    assert found == pytest.approx(regret(family.kind, count, mean), rel=1e-9)
+    assert 0.0 < found <= by_formula + math.log(3.0)
+
+
+@pytest.mark.parametrize("family", [fb.Poisson(), fb.Exponential()], ids=lambda family: family.kind)
+@pytest.mark.parametrize("mean", [1e-6, 1.0, 1e6])
+def test_a_prior_mean_that_is_far_off_costs_a_few_nats(family: fb.Poisson, mean: float) -> None:
+    count = 10_000_000.0 if mean < 1.0 else 1000.0
+    near, far = (penalty(family.code, Mixture().code, size, count, count * mean) for size in (mean, 1.0))
+    assert far <= near + 6.0
+
+
+@pytest.mark.parametrize("total", [1e5, 1e9, 1e12, 1e15])
+def test_poisson_regret_keeps_its_digits(total: float) -> None:
+    """About ½ log of the total, whatever its size: 0.5 log(2 N) + log 3 and a little for one arm of mean 1."""
+    found = penalty(fb.Poisson().code, Mixture().code, 1.0, total, total)
+    assert found == pytest.approx(0.5 * math.log(total) + 0.9, abs=0.6)
 
 
 @pytest.mark.parametrize("variance", [1.0, [0.5, 2.0, 1.0, 3.0]])

@@ -129,7 +129,8 @@ def solve_batch(
     if kernels.allocate_batch(family.code, *domain, matrix, scales, floors, *results) >= 0:
         matrix = family.check_means(matrix, dimensions=2)  # says what is wrong, unless a sum is 1 but for rounding
         floors = check_floors("rates", floors, arms, dimensions=2)
-        kernels.allocate_batch(family.code, *domain, matrix, scales, floors, *results)
+        if kernels.allocate_batch(family.code, *domain, matrix, scales, floors, *results) >= 0:
+            raise ValueError("means and rates must be legal in every row")
     with np.errstate(divide="ignore"):
         times = 1.0 / costs
     return AllocationBatch(frozen(weights), times, best, gaps, floors)

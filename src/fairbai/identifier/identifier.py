@@ -2,6 +2,7 @@
 
 import math
 import threading
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
@@ -17,7 +18,7 @@ from fairbai.kernels.rates import CONSTANT, spare_share
 from fairbai.kernels.rng import two_uniforms
 from fairbai.kernels.sampling import PYTHON, rule_workspace
 from fairbai.kernels.settling import furthest_behind, settling_trials
-from fairbai.problems.checks import Array, confidence
+from fairbai.problems.checks import Array, confidence, frozen
 from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.rates import Constant, Rate
 from fairbai.sampling import FairTopTwo, SamplingRule, Situation
@@ -142,7 +143,7 @@ class Identifier:
         before = (self._state.copy(), self._numbers.copy()) if needed else None
         try:
             yield
-        except Exception:
+        except BaseException:
             if before is not None:
                 self._state[:], self._numbers[:] = before
             raise
@@ -165,7 +166,8 @@ class Identifier:
         number = int(self._numbers[rows.ROUND])
         uniform = float(two_uniforms(self.seed, 0, number)[0])
         assigned, observed, means, floors = self._state[[rows.ASSIGNED, rows.OBSERVED, rows.MEAN, rows.FLOOR]]
-        arm = self.sampling.choose(Situation(assigned, observed, means, floors, uniform))
+        situation = Situation(frozen(assigned), frozen(observed), frozen(means), frozen(floors), uniform)
+        arm = self.sampling.choose(situation)
         if not isinstance(arm, (int, np.integer)) or not 0 <= arm < len(self.arms):
             raise ValueError(f"{self.sampling.kind} must choose an arm from 0 to {len(self.arms) - 1}, got {arm!r}")
         self._count_assigned(int(arm))
@@ -187,7 +189,7 @@ class Identifier:
         with self._lock:
             indices = [self._known(label) for label in arms]
             values = [self.family.statistic(value) for value in rewards]
-            self._check_rewards(indices, values)
+            self._check_assigned(indices)
             with self._all_or_nothing(self._python_rates):
                 for index, value in zip(indices, values, strict=True):
                     kernels.observe(self._codes, self._reals, self._state, self._numbers, index, value)
@@ -199,14 +201,8 @@ class Identifier:
         except (KeyError, TypeError):
             raise ValueError(f"arm must be one of {_some(self.arms)}, got {label!r}") from None
 
-    def _check_rewards(self, indices: list[int], values: list[float]) -> None:
-        counts, sums = dict.fromkeys(indices, 0), dict.fromkeys(indices, 0.0)
-        for arm, value in zip(indices, values, strict=True):
-            counts[arm] += 1
-            sums[arm] += value
-        for arm, got in counts.items():
-            if not math.isfinite(float(self._state[rows.SUM, arm]) + sums[arm]):
-                raise ValueError(f"rewards must have a finite sum, got {sums[arm]!r} more for arm {self.arms[arm]!r}")
+    def _check_assigned(self, indices: list[int]) -> None:
+        for arm, got in Counter(indices).items():
             pending = int(self._state[rows.ASSIGNED, arm] - self._state[rows.OBSERVED, arm])
             if got > pending:
                 raise ValueError(
@@ -293,7 +289,8 @@ class Identifier:
             weights,
             self._room[1:],
         )
-        return math.ceil(max(0.0, threshold - glr) / cost) if cost > 0.0 else math.inf
+        rest = max(0.0, threshold - glr) / cost if cost > 0.0 else math.inf
+        return float(math.ceil(rest)) if math.isfinite(rest) else math.inf
 
     # --- keeping ------------------------------------------------------------------------------------------------
 

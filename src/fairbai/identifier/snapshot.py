@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from fairbai.kernels import state as rows
-from fairbai.problems.checks import Array, array, floors
+from fairbai.kernels.experiment import recount
+from fairbai.problems.checks import Array, array, floors, number
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
@@ -22,15 +23,11 @@ ROWS = {
     "assigned": rows.ASSIGNED,
     "observed": rows.OBSERVED,
     "sums": rows.SUM,
-    "means": rows.MEAN,
-    "inside": rows.INSIDE,
     "floors": rows.FLOOR,
     "weights": rows.WEIGHT,
     "targets": rows.TARGET,
-    "costs": rows.COST,
-    "ratios": rows.RATIO,
-    "penalties": rows.PENALTY,
 }
+"""What the rest follows from. (Weights follow too, but from where the last solve began; so do the last bits.)"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +54,7 @@ def write(identifier: "Identifier") -> dict[str, Any]:
         "settle": identifier.settle,
         "seed": identifier.seed,
         "state": {name: identifier._state[row].tolist() for name, row in ROWS.items()},
-        "numbers": identifier._numbers.tolist(),
-        "evidence": None if identifier._numbers[rows.UNSEEN] > 0.0 else [float(part) for part in identifier._evidence],
+        "start": float(identifier._numbers[rows.START]),
         "decision": None
         if decision is None
         else {
@@ -76,11 +72,12 @@ def read(
     """The experiment of a snapshot; a ValueError says what is wrong with one that cannot be read."""
     if not isinstance(form, dict) or "version" not in form:
         raise ValueError("snapshot must be a dictionary with a version, as Identifier.to_dict gives it")
-    if form["version"] != VERSION:
+    if type(form["version"]) is not int or form["version"] != VERSION:
         raise ValueError(f"snapshot must have version {VERSION}, got {form['version']!r}")
     for name, given in (("rates", rates), ("sampling", sampling)):
-        if name in form and form[name] is None and given is None:
-            raise ValueError(f"{name} of this snapshot are Python code: give them to from_dict")
+        if name in form and (form[name] is None) != (given is not None):
+            needed = "are Python code: give them to from_dict" if given is None else "are in it: do not give others"
+            raise ValueError(f"{name} of this snapshot {needed}")
     try:
         identifier = kind(
             arms=form["arms"],
@@ -89,7 +86,7 @@ def read(
             rates=rates if form["rates"] is None else Rate.from_dict(form["rates"]),
             sampling=sampling if form["sampling"] is None else SamplingRule.from_dict(form["sampling"]),
             stopping=StoppingRule.from_dict(form["stopping"]),
-            settle=form["settle"],
+            settle=_truth("settle", form["settle"]),
             seed=form["seed"],
         )
         _restore(identifier, form)
@@ -105,20 +102,13 @@ def _restore(identifier: "Identifier", form: dict[str, Any]) -> None:
     state, numbers = identifier._state, identifier._numbers
     for name, row in ROWS.items():
         state[row] = array(name, form["state"][name], arms)
-    numbers[:] = array("numbers", form["numbers"], numbers.size)
     counts = state[[rows.ASSIGNED, rows.OBSERVED]]
     if (counts != np.floor(counts)).any() or (counts < 0.0).any() or (counts[1] > counts[0]).any():
         raise ValueError("observed must be whole numbers that do not exceed assigned")
     floors("floors", state[rows.FLOOR], arms)
-    seen = counts[1] > 0.0
-    if (state[rows.MEAN, seen] != state[rows.SUM, seen] / counts[1, seen]).any():
-        raise ValueError("means must be the sums over observed")
-    totals = [counts[0].sum(), counts[1].sum(), np.sum(counts[1] == 0.0)]
-    if totals != [numbers[rows.ROUND], numbers[rows.SEEN], numbers[rows.UNSEEN]]:
-        raise ValueError("numbers must be the sums of assigned and observed")
-    if form["evidence"] is not None:
-        score, worst, glr, factor, penalty = (float(part) for part in form["evidence"])
-        identifier._evidence = (score, int(worst), glr, factor, penalty)
+    floors("weights", state[rows.WEIGHT], arms)
+    numbers[rows.START] = number("start", form["start"], 0.0, 1e300, "at least 0")
+    identifier._evidence = recount(identifier._codes, identifier._reals, state, numbers)
     if form["decision"] is not None:
         decision = form["decision"]
         answer, when, end = (_whole(name, decision[name]) for name in ("recommendation", "round", "final_round"))
@@ -130,4 +120,10 @@ def _restore(identifier: "Identifier", form: dict[str, Any]) -> None:
 def _whole(name: str, value: Any) -> int:
     if not isinstance(value, int) or value < 0:
         raise ValueError(f"{name} must be a whole number from 0, got {value!r}")
+    return value
+
+
+def _truth(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be true or false, got {value!r}")
     return value

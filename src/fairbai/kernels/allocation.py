@@ -25,6 +25,7 @@ from fairbai.kernels.rates import EPSILON, unspent
 
 TOLERANCE = 1e-11
 MOST_POINTS = 200
+MOST_STEPS = 100_000
 BLOCK = 512
 AT_FLOOR = 1e-9  # a weight this close to its floor is at it: the accuracy to which a kink is found
 FAR = 1e200  # the excess of an arm that needs no weight at all: infinity, without its nan
@@ -176,7 +177,8 @@ def _balance(arms, r, edge, room):
     their floors, and ends when it drops no more.
     """
     guess = True
-    while True:
+    x, inside, floor, mass, pull, turn = edge, 0.0, 0.0, 0.0, 0.0, 0.0
+    for _ in range(MOST_STEPS):
         floor, mass, pull, turn, least = _sum_above_floors(arms, r, edge, room)
         inside = 1.0 if edge > arms.own_floor else 0.0
         if mass + inside == 0.0:

@@ -23,15 +23,17 @@ def _sources_hash() -> str:
 
 
 def _cache_root() -> Path:
-    """FAIRBAI_CACHE_DIR, else the user's cache directory, else (no home that can be written) a temporary one."""
+    """FAIRBAI_CACHE_DIR, else the user's cache directory, else a temporary one of this process."""
     if named := os.environ.get("FAIRBAI_CACHE_DIR"):
         return Path(named)
-    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairbai"
     try:
+        user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairbai"
         user.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return Path(tempfile.gettempdir()) / f"fairbai-{os.getuid()}"
-    return user if os.access(user, os.W_OK) else Path(tempfile.gettempdir()) / f"fairbai-{os.getuid()}"
+        if os.access(user, os.W_OK):
+            return user
+    except (OSError, RuntimeError):  # no home, or none that can be written
+        pass
+    return Path(tempfile.mkdtemp(prefix="fairbai-"))  # a name that nobody else can have prepared
 
 
 CACHE_DIRECTORY = _cache_root() / _sources_hash()

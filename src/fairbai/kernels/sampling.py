@@ -160,7 +160,7 @@ def _challenger(family, best, state, numbers, margin):
             cost, ratio = state[COST, a], state[RATIO, a]
             if pending:  # as if the rewards that are still to come would not change the means
                 cost, ratio = transport(family, top, top_scale, top_count, state[MEAN, a], state[SCALE, a], count)
-            if cost + math.log(count) < least:
+            if cost + math.log(count) < least or challenger < 0:
                 challenger, least, share = a, cost + math.log(count), ratio
             if count > state[FLOOR, a] * numbers[ROUND] + margin:
                 pull += ratio

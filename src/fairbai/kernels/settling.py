@@ -24,11 +24,11 @@ def _at_least(state, floors):
     """A lower bound on the total at which floors that sum to 1 are met: no arm may have had more than K too many."""
     total = 0.0
     for a in range(floors.size):
+        if floors[a] == 0.0 and state[ASSIGNED, a] > 0.0:
+            return math.inf
         excess = state[ASSIGNED, a] - floors.size
         if excess > floors[a] * total:
-            total = excess / floors[a] if floors[a] > 0.0 else math.inf
-        if floors[a] == 0.0 and state[ASSIGNED, a] > 0.0:
-            total = math.inf
+            total = excess / floors[a]
     return total
 
 

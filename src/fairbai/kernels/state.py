@@ -19,16 +19,22 @@ the last solve ended."""
 
 @kernel
 def learn(family, state, numbers, arm, reward):
-    """Count a reward.
-
-    The estimate of a Bernoulli or Poisson arm can lie at the edge of the domain, where divergences are infinite and the
-    allocation problem has no solution; half a pseudo-count moves it inside.
-    """
+    """Count a reward."""
     if state[OBSERVED, arm] == 0.0:
         numbers[UNSEEN] -= 1.0
     numbers[SEEN] += 1.0
     state[OBSERVED, arm] += 1.0
     state[SUM, arm] += reward
+    estimate(family, state, arm)
+
+
+@kernel
+def estimate(family, state, arm):
+    """The mean of an arm, and the mean that the allocation problem gets.
+
+    The mean of a Bernoulli or Poisson arm can lie at the edge of the domain, where divergences are infinite and that
+    problem has no solution; half a pseudo-count moves it inside. The recommendation goes by the mean itself.
+    """
     count = state[OBSERVED, arm]
     mean = state[SUM, arm] / count
     state[MEAN, arm] = mean

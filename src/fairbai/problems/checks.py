@@ -49,7 +49,7 @@ def number(name: str, value: Any, low: float, high: float, expected: str) -> flo
     """``value`` as a float in [low, high]; ``expected`` is how the error describes the interval."""
     try:
         result = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be {expected}, got {value!r}") from None
     if not low <= result <= high:
         raise ValueError(f"{name} must be {expected}, got {value!r}")

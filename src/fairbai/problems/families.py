@@ -13,6 +13,8 @@ from fairbai.kernels import families as kernels
 from fairbai.problems.checks import Array, Numbers, array, frozen, refuse
 from fairbai.problems.configured import Configured
 
+LARGEST = 1e150  # of means and rewards: their squares are finite
+
 
 @dataclass(frozen=True, eq=False)
 class Family(Configured):
@@ -22,8 +24,8 @@ class Family(Configured):
     """
 
     code: ClassVar[int]
-    low: ClassVar[float] = -np.inf
-    high: ClassVar[float] = np.inf
+    low: ClassVar[float] = -LARGEST
+    high: ClassVar[float] = LARGEST
 
     @abstractmethod
     def sample(self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
@@ -38,19 +40,23 @@ class Family(Configured):
         checked = array("means", means, dimensions=dimensions)
         if checked.shape[-1] < 2:
             raise ValueError(f"means must hold at least two arms, got {checked.shape[-1]}")
-        domain = f"in ({self.low:g}, {self.high:g})" if self.high < np.inf else f"greater than {self.low:g}"
-        outside = (checked <= self.low) | (checked >= self.high)
-        refuse("means", f"be {domain} for {self.kind} arms", checked, outside)
+        if self.high < LARGEST:
+            outside = (checked <= self.low) | (checked >= self.high)
+            refuse("means", f"be in ({self.low:g}, {self.high:g}) for {self.kind} arms", checked, outside)
+        refuse("means", f"be greater than {self.low:g} for {self.kind} arms", checked, checked <= self.low)
+        refuse("means", f"be less than {self.high:g} for {self.kind} arms", checked, checked >= self.high)
         return checked
 
     def statistic(self, reward: Any) -> float:
         """What a reward adds to the sum of its arm; an error if the family cannot produce such a reward."""
         try:
             value = float(reward)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError(f"reward must be a number, got {reward!r}") from None
         if not np.isfinite(value):
             raise ValueError(f"reward must be finite, got {reward!r}")
+        if abs(value) >= LARGEST:
+            raise ValueError(f"reward must be less than {LARGEST:g} in size, got {reward!r}")
         return value
 
     def divergence(self, mean: float, other: float, arm: int = 0) -> float:
