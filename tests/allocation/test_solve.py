@@ -431,8 +431,8 @@ def test_batch_refuses_bad_input(arguments: dict[str, Any], message: str) -> Non
 
 @pytest.mark.parametrize("mean", [1e150, 1.7e308, -1e160])
 def test_means_whose_squares_overflow_are_refused(mean: float) -> None:
-    with pytest.raises(ValueError, match="means must be (less|greater) than -?1e\\+150 for gaussian arms"):
+    with pytest.raises(ValueError, match=r"means must be (less|greater) than -?1e\+150 for gaussian arms"):
         fb.Instance([mean, 0.0])
-    with pytest.raises(ValueError, match="means must be (less|greater) than -?1e\\+150 for gaussian arms"):
+    with pytest.raises(ValueError, match=r"means must be (less|greater) than -?1e\+150 for gaussian arms"):
         fb.solve_batch([[mean, 0.0]])
     assert math.isfinite(solve([0.9e150, -0.9e150]).duality_gap)
