@@ -289,7 +289,7 @@ class Identifier:
             weights,
             self._room[1:],
         )
-        rest = max(0.0, threshold - glr) / float(cost) if cost > 0.0 else math.inf
+        rest = float(max(0.0, threshold - glr)) / float(cost) if cost > 0.0 else math.inf
         return float(math.ceil(rest)) if math.isfinite(rest) else math.inf
 
     # --- keeping ------------------------------------------------------------------------------------------------
