@@ -2,7 +2,6 @@
 
 import math
 import threading
-from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
@@ -131,21 +130,20 @@ class Identifier:
                 raise RuntimeError(f"the experiment has stopped: {self.recommendation!r} is the answer")
             if n is None:
                 return self.arms[self._assign()]
-            with self._all_or_nothing(self.sampling.code is None):
+            with self._all_or_nothing():
                 arms: list[Any] = []
                 while len(arms) < n and not self.stopped:
                     arms.append(self.arms[self._assign()])
                 return arms
 
     @contextmanager
-    def _all_or_nothing(self, needed: bool) -> Iterator[None]:
+    def _all_or_nothing(self) -> Iterator[None]:
         """Undo what was counted if the user's own rule or rates fail on the way."""
-        before = (self._state.copy(), self._numbers.copy()) if needed else None
+        before = self._state.copy(), self._numbers.copy()
         try:
             yield
         except BaseException:
-            if before is not None:
-                self._state[:], self._numbers[:] = before
+            self._state[:], self._numbers[:] = before
             raise
 
     def _assign(self) -> int:
@@ -190,10 +188,16 @@ class Identifier:
             indices = [self._known(label) for label in arms]
             values = [self.family.statistic(value) for value in rewards]
             self._check_assigned(indices)
-            with self._all_or_nothing(self._python_rates):
-                for index, value in zip(indices, values, strict=True):
-                    kernels.observe(self._codes, self._reals, self._state, self._numbers, index, value)
-                self._reconsider()
+            if self._python_rates:
+                with self._all_or_nothing():
+                    self._observe(indices, values)
+            else:
+                self._observe(indices, values)
+
+    def _observe(self, indices: list[int], values: list[float]) -> None:
+        for index, value in zip(indices, values, strict=True):
+            kernels.observe(self._codes, self._reals, self._state, self._numbers, index, value)
+        self._reconsider()
 
     def _known(self, label: Any) -> int:
         try:
@@ -202,7 +206,10 @@ class Identifier:
             raise ValueError(f"arm must be one of {_some(self.arms)}, got {label!r}") from None
 
     def _check_assigned(self, indices: list[int]) -> None:
-        for arm, got in Counter(indices).items():
+        counts: dict[int, int] = {}
+        for arm in indices:
+            counts[arm] = counts.get(arm, 0) + 1
+        for arm, got in counts.items():
             pending = int(self._state[rows.ASSIGNED, arm] - self._state[rows.OBSERVED, arm])
             if got > pending:
                 raise ValueError(

@@ -393,5 +393,9 @@ def allocate_batch(family, low, high, means, scales, floors, weights, best, cost
         if not _legal(low, high, means[i], floors[i], rest):
             return i
         spare = rest if rest > EPSILON else 0.0
-        best[i], costs[i], gaps[i], _ = allocate(family, means[i], scales, floors[i], spare, 0.0, weights[i], room)
+        if family == GAUSSIAN:  # in line: for ten arms a call is a tenth of the time
+            solved = _allocate(GAUSSIAN, means[i], scales, floors[i], spare, 0.0, weights[i], room)
+        else:
+            solved = allocate(family, means[i], scales, floors[i], spare, 0.0, weights[i], room)
+        best[i], costs[i], gaps[i], _ = solved
     return -1

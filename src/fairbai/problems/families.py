@@ -3,6 +3,7 @@
 Each is a few parameters, checks and a sampler; the numerical bodies are in ``kernels.families`` under the same code.
 """
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -53,7 +54,7 @@ class Family(Configured):
             value = float(reward)
         except (TypeError, ValueError, OverflowError):
             raise ValueError(f"reward must be a number, got {reward!r}") from None
-        if not np.isfinite(value):
+        if not math.isfinite(value):
             raise ValueError(f"reward must be finite, got {reward!r}")
         if abs(value) >= LARGEST:
             raise ValueError(f"reward must be less than {LARGEST:g} in size, got {reward!r}")
