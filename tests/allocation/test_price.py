@@ -42,7 +42,7 @@ def test_lower_bound_falls_with_delta_and_is_zero_at_one_half() -> None:
 
 
 def test_lower_bound_has_no_second_factor_two() -> None:
-    """The paper's theorem has 2 T*_p: twice too much (NOTES part 1)."""
+    """The paper's theorem has 2 T*_p: twice too much (docs/errata.md)."""
     information = 0.05 * math.log(0.05 / 0.95) + 0.95 * math.log(0.95 / 0.05)
     assert fb.lower_bound(fb.Instance([1.0, 0.0]), 0.05) == near(8.0 * information, rel=1e-10)
 
@@ -85,7 +85,7 @@ def test_price_of_two_arms(share: float) -> None:
 
 
 def test_paper_bound_fails_for_equal_gaps() -> None:
-    """NOTES part 5: the paper's min(1 / (1 - psum), 1 / (K p_min)) with its constant 1 is 1.010, the price 1.205."""
+    """docs/errata.md: the paper's min(1 / (1 - psum), 1 / (K p_min)) with its constant 1 is 1.010, the price 1.205."""
     price = fb.price_of_fairness(fb.Instance([1.0] + [0.0] * 9, rates=fb.rates.Constant(0.099)))
     assert price.ratio == near(2 * (1 / 0.099 + 1 / 0.109) / 32, rel=1e-10)
     assert round(price.ratio, 3) == 1.205
@@ -93,7 +93,7 @@ def test_paper_bound_fails_for_equal_gaps() -> None:
 
 
 def test_paper_bound_fails_up_to_any_constant_with_a_zero_floor() -> None:
-    """NOTES part 5: the paper's p_min leaves out floors of 0; its bound is 0.505, the price 25.25."""
+    """docs/errata.md: the paper's p_min leaves out floors of 0; its bound is 0.505, the price 25.25."""
     price = fb.price_of_fairness(fb.Instance([1.0, 0.0], rates=fb.rates.Constant([0.99, 0.0])))
     assert price.ratio == near(1 / (4 * 0.99 * 0.01), rel=1e-10)
     assert price.ratio > 49 * min(1 / 0.01, 1 / (2 * 0.99))

@@ -100,7 +100,7 @@ def test_full_floors_cost_what_the_definition_says() -> None:
     assert solve(means, floors).characteristic_time == near(expected, rel=1e-15)
 
 
-# Where the paper is wrong (NOTES parts 1, 2, 5 and 6)
+# Where the paper is wrong (docs/errata.md)
 
 
 def test_characteristic_time_has_one_factor_two() -> None:

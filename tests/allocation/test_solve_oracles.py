@@ -83,7 +83,7 @@ def test_agrees_with_the_conic_oracle(family: str, count: int, seed: int) -> Non
 @families
 @some_chunks
 def test_optimality_conditions_hold(family: str, count: int, seed: int) -> None:
-    """The conditions of NOTES part 2, with d(θ_b, m_a) / d(θ_a, m_a) for w_a² / w_b².
+    """The optimality conditions (docs/allocation.md), with d(θ_b, m_a) / d(θ_a, m_a) for w_a² / w_b².
 
     The value is exact to 1e-11. Where it is smooth the weights are exact to the root of that, and so are the sums.
     """

@@ -67,7 +67,7 @@ def test_price_lies_between_one_and_its_bound(problem: Any) -> None:
 @some
 @given(instances(least_floor=0.01))
 def test_price_of_equal_variances_is_bounded_by_the_least_floor(problem: Any) -> None:
-    """NOTES part 5: no arm's unconstrained weight is above 1/2, hence at most 1 / (2 min p)."""
+    """docs/errata.md: no arm's unconstrained weight is above 1/2, hence at most 1 / (2 min p)."""
     means, floors, _ = problem
     price = fb.price_of_fairness(fb.Instance(means, fb.Gaussian(0.7), fb.rates.Constant(floors)))
     assert price.upper_bound * 2.0 * floors.min() <= 1.0 + 1e-6  # the weights in the bound are exact to 1e-6
