@@ -25,7 +25,8 @@ class Arrays(NamedTuple):
 
 
 def arrays(ident: fb.Identifier) -> Arrays:
-    return Arrays(ident._codes, ident._reals, ident._state, ident._numbers, ident._policy, ident._room)
+    held = ident._experiment
+    return Arrays(held.codes, held.reals, held.state, held.numbers, held.policy, held.room)
 
 
 @kernel

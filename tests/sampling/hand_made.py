@@ -32,13 +32,13 @@ def experiment(
 ) -> fb.Identifier:
     """An experiment with these counts and means; the optimal shares are solved for, or those given."""
     ident = identifier(len(means), sampling, seed=seed, **settings)
-    state, numbers = ident._state, ident._numbers
+    state, numbers = ident._experiment.state, ident._experiment.numbers
     counts = np.array(assigned if observed is None else observed)
     state[rows.ASSIGNED], state[rows.OBSERVED] = assigned, counts
     state[rows.MEAN] = state[rows.INSIDE] = means
     state[rows.SUM] = counts * means
     numbers[[rows.ROUND, rows.SEEN, rows.UNSEEN]] = sum(assigned), counts.sum(), np.sum(counts == 0)
-    ident._reconsider()
+    ident._experiment.reconsider()
     if weights is not None:
         state[rows.WEIGHT] = weights
     return ident
@@ -47,12 +47,12 @@ def experiment(
 def policy(ident: fb.Identifier) -> np.ndarray:
     """The probabilities with which the next arm is chosen."""
     ident.ask()
-    return ident._policy.copy()
+    return ident._experiment.policy.copy()
 
 
 def uniform(ident: fb.Identifier) -> float:
     """The random number that the next choice uses."""
-    return float(two_uniforms(ident.seed, 0, int(ident._numbers[rows.ROUND]))[0])
+    return float(two_uniforms(ident.seed, 0, int(ident._experiment.numbers[rows.ROUND]))[0])
 
 
 def drawn(probabilities: np.ndarray, number: float) -> int:

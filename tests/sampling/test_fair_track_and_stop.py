@@ -62,7 +62,7 @@ def test_arms_are_drawn_from_the_policy() -> None:
         ident = experiment(ASSIGNED, MEANS, FairTrackAndStop(), rates=POSITIVE, seed=seed)
         number = uniform(ident)
         arm = ident.ask()
-        assert arm == drawn(ident._policy, number)
+        assert arm == drawn(ident._experiment.policy, number)
 
 
 def test_frequencies_of_the_drawn_arms() -> None:
@@ -100,7 +100,7 @@ def test_cumulative_tracking_pulls_the_arm_furthest_below_its_target(start: str)
     target, counts = np.zeros(4), np.zeros(4)
     for number in range(200):
         arm = ident.ask()
-        target += ident._policy
+        target += ident._experiment.policy
         if start == "policy" or number >= 4:
             assert target[arm] - counts[arm] == pytest.approx((target - counts).max(), abs=1e-9)
         counts[arm] += 1

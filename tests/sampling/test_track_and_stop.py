@@ -21,7 +21,7 @@ def test_begins_with_each_arm(tracking: str) -> None:
 @pytest.mark.parametrize("tracking", ["direct", "cumulative"])
 def test_tracks_the_unconstrained_optimum_whatever_the_floors(tracking: str) -> None:
     ident = experiment([9, 9, 9, 9], MEANS, TrackAndStop(tracking), rates=fb.rates.Constant(0.25))  # type: ignore[arg-type]
-    assert ident._state[rows.WEIGHT] == pytest.approx(fb.solve(fb.Instance(MEANS)).weights, abs=1e-7)
+    assert ident._experiment.state[rows.WEIGHT] == pytest.approx(fb.solve(fb.Instance(MEANS)).weights, abs=1e-7)
 
 
 @pytest.mark.parametrize(

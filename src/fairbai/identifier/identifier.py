@@ -10,20 +10,16 @@ import numpy as np
 
 from fairbai.identifier import snapshot
 from fairbai.identifier.status import Status
-from fairbai.kernels import experiment as kernels
 from fairbai.kernels import state as rows
 from fairbai.kernels.allocation import allocate
-from fairbai.kernels.rates import CONSTANT, spare_share
-from fairbai.kernels.rng import two_uniforms
-from fairbai.kernels.sampling import PYTHON, rule_workspace
+from fairbai.kernels.rates import spare_share
 from fairbai.kernels.settling import furthest_behind, settling_trials
-from fairbai.problems.checks import Array, confidence, frozen
-from fairbai.problems.families import Family, Gaussian
-from fairbai.problems.rates import Constant, Rate
-from fairbai.sampling import FairTopTwo, SamplingRule, Situation
-from fairbai.stopping import Mixture, StoppingRule
-
-LARGEST_SEED = 2**63 - 1
+from fairbai.problems.checks import confidence
+from fairbai.problems.families import Family
+from fairbai.problems.rates import Rate
+from fairbai.sampling import SamplingRule
+from fairbai.sampling.experiment import Experiment
+from fairbai.stopping import StoppingRule
 
 
 class Identifier:
@@ -68,50 +64,14 @@ class Identifier:
     ) -> None:
         self.arms = _labels(arms)
         self.delta = confidence(delta)
-        self.family = _instance_of("family", Family, Gaussian() if family is None else family)
-        self.rates = _instance_of("rates", Rate, Constant() if rates is None else rates)
-        self.sampling = _instance_of("sampling", SamplingRule, FairTopTwo() if sampling is None else sampling)
-        self.stopping = _instance_of("stopping", StoppingRule, Mixture() if stopping is None else stopping)
-        self.stopping.check(self.family)
         self.settle = bool(settle)
-        self.seed = _seed(seed)
+        self._experiment = Experiment(len(self.arms), family, rates, sampling, stopping, seed)
+        self.family, self.rates = self._experiment.family, self._experiment.rates
+        self.sampling, self.stopping = self._experiment.sampling, self._experiment.stopping
+        self.seed = int(seed)
         self._index = {label: arm for arm, label in enumerate(self.arms)}
         self._lock = threading.RLock()
         self._level = self.stopping.level(self.delta, len(self.arms))
-        self._configure()
-
-    def _configure(self) -> None:
-        """Lay out the arrays that the kernels work on."""
-        arms = len(self.arms)
-        rate_code = getattr(self.rates, "code", CONSTANT)
-        learned = not isinstance(self.rates, Constant)
-        self._python_rates = learned and rate_code == CONSTANT
-        rule = self.sampling.code
-        self._codes = np.array(
-            [
-                self.family.code,
-                rate_code,
-                learned,
-                PYTHON if rule is None else rule,
-                self.sampling.origin,
-                self.stopping.code,
-                self.seed,
-                0,
-            ],
-            dtype=np.int64,
-        )
-        p0, temperature = getattr(self.rates, "p0", 0.0), getattr(self.rates, "temperature", 1.0)
-        stopping = self.stopping.parameter(self.family)
-        self._reals = np.array([p0, temperature, self.sampling.parameter, stopping])
-        self._state = np.zeros((rows.PENALTY + 1, arms))
-        self._state[rows.SCALE] = self.family.scales(arms)
-        self._numbers = np.zeros(rows.START + 1)
-        self._numbers[rows.UNSEEN] = arms
-        self._numbers[rows.SPARE] = 1.0
-        if not learned:
-            self._set_floors(self.rates.floors(np.zeros(arms)))
-        self._policy = np.empty(arms)
-        self._room = rule_workspace(arms)
         self._evidence: tuple[float, int, float, float, float] = (-math.inf, 0, 0.0, 1.0, 0.0)
         self._decision: snapshot.Decision | None = None
 
@@ -139,41 +99,22 @@ class Identifier:
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Undo what was counted if the user's own rule or rates fail on the way."""
-        before = self._state.copy(), self._numbers.copy()
+        state, numbers = self._experiment.state, self._experiment.numbers
+        before = state.copy(), numbers.copy()
         try:
             yield
         except BaseException:
-            self._state[:], self._numbers[:] = before
+            state[:], numbers[:] = before
             raise
 
     def _assign(self) -> int:
-        if self._decision is not None:
-            return self._assign_settling(self._decision)
-        if self.sampling.code is None:
-            return self._assign_by_python()
-        return int(kernels.assign(self._codes, self._reals, self._state, self._numbers, self._policy))
-
-    def _assign_settling(self, decision: "snapshot.Decision") -> int:
+        decision = self._decision
+        if decision is None:
+            return self._experiment.assign()
         spare = float(spare_share(decision.floors))
-        arm = int(furthest_behind(self._state, decision.floors, decision.final_round, spare))
-        self._count_assigned(arm)
+        arm = int(furthest_behind(self._experiment.state, decision.floors, decision.final_round, spare))
+        self._experiment.count_assigned(arm)
         return arm
-
-    def _assign_by_python(self) -> int:
-        """Ask a rule that is written in Python, and check its answer before anything changes."""
-        number = int(self._numbers[rows.ROUND])
-        uniform = float(two_uniforms(self.seed, 0, number)[0])
-        assigned, observed, means, floors = self._state[[rows.ASSIGNED, rows.OBSERVED, rows.MEAN, rows.FLOOR]]
-        situation = Situation(frozen(assigned), frozen(observed), frozen(means), frozen(floors), uniform)
-        arm = self.sampling.choose(situation)
-        if not isinstance(arm, (int, np.integer)) or not 0 <= arm < len(self.arms):
-            raise ValueError(f"{self.sampling.kind} must choose an arm from 0 to {len(self.arms) - 1}, got {arm!r}")
-        self._count_assigned(int(arm))
-        return int(arm)
-
-    def _count_assigned(self, arm: int) -> None:
-        self._state[rows.ASSIGNED, arm] += 1.0
-        self._numbers[rows.ROUND] += 1.0
 
     # --- telling ------------------------------------------------------------------------------------------------
 
@@ -188,7 +129,7 @@ class Identifier:
             indices = [self._known(label) for label in arms]
             values = [self.family.statistic(value) for value in rewards]
             self._check_assigned(indices)
-            if self._python_rates:
+            if self._experiment.python_rates:
                 with self._all_or_nothing():
                     self._observe(indices, values)
             else:
@@ -196,8 +137,11 @@ class Identifier:
 
     def _observe(self, indices: list[int], values: list[float]) -> None:
         for index, value in zip(indices, values, strict=True):
-            kernels.observe(self._codes, self._reals, self._state, self._numbers, index, value)
-        self._reconsider()
+            self._experiment.observe(index, value)
+        if self._decision is None:
+            self._evidence = self._experiment.reconsider()
+            if self._evidence[0] >= self._level:
+                self._decide()
 
     def _known(self, label: Any) -> int:
         try:
@@ -206,33 +150,32 @@ class Identifier:
             raise ValueError(f"arm must be one of {_some(self.arms)}, got {label!r}") from None
 
     def _check_assigned(self, indices: list[int]) -> None:
+        state = self._experiment.state
         counts: dict[int, int] = {}
         for arm in indices:
             counts[arm] = counts.get(arm, 0) + 1
         for arm, got in counts.items():
-            pending = int(self._state[rows.ASSIGNED, arm] - self._state[rows.OBSERVED, arm])
+            pending = int(state[rows.ASSIGNED, arm] - state[rows.OBSERVED, arm])
             if got > pending:
                 raise ValueError(
                     f"arm {self.arms[arm]!r} has {pending} trials that wait for a reward, got {got} rewards"
                 )
 
-    def _reconsider(self) -> None:
-        """Floors, allocation and evidence at the new means; and the decision, when it is time."""
-        if self._python_rates and self._decision is None and self._numbers[rows.UNSEEN] == 0.0:
-            self._set_floors(self.rates.floors(self._state[rows.MEAN]))
-        self._evidence = kernels.reconsider(self._codes, self._reals, self._state, self._numbers, self._room)
-        if self._decision is None and self._evidence[0] >= self._level:
-            floors = self._state[rows.FLOOR].copy()
-            more = settling_trials(self._state, self._numbers, floors, self._numbers[rows.SPARE]) if self.settle else 0
-            final = int(self._numbers[rows.ROUND]) + int(more)
-            self._decision = snapshot.Decision(self._best(), int(self._numbers[rows.ROUND]), final, floors)
+    def _decide(self) -> None:
+        """Freeze the answer, the evidence for it, and the floors that are to be met."""
+        state, numbers = self._experiment.state, self._experiment.numbers
+        floors = state[rows.FLOOR].copy()
+        more = settling_trials(state, numbers, floors, numbers[rows.SPARE]) if self.settle else 0
+        now = self._experiment.round
+        glr, threshold = self._glr_and_threshold()
+        self._decision = snapshot.Decision(self._experiment.best, now, now + int(more), floors, glr, threshold)
 
-    def _set_floors(self, floors: Array) -> None:
-        self._state[rows.FLOOR] = floors
-        self._numbers[rows.SPARE] = spare_share(self._state[rows.FLOOR])
-
-    def _best(self) -> int:
-        return int(np.argmax(self._state[rows.MEAN]))
+    def _glr_and_threshold(self) -> tuple[float, float]:
+        """Of the pair that is furthest from its threshold; as they were at the decision, once there is one."""
+        if self._decision is not None:
+            return self._decision.glr, self._decision.threshold
+        _, _, glr, factor, penalty = self._evidence
+        return float(glr), float((self._level + penalty) / factor)
 
     # --- looking ------------------------------------------------------------------------------------------------
 
@@ -245,7 +188,7 @@ class Identifier:
     def stopped(self) -> bool:
         """Whether the answer is found and, with ``settle``, all floors are met."""
         decision = self._decision
-        return decision is not None and bool(self._numbers[rows.ROUND] >= decision.final_round)
+        return decision is not None and self._experiment.round >= decision.final_round
 
     @property
     def recommendation(self) -> Any:
@@ -253,21 +196,20 @@ class Identifier:
         with self._lock:
             if self._decision is not None:
                 return self.arms[self._decision.recommendation]
-            return None if self._numbers[rows.UNSEEN] > 0.0 else self.arms[self._best()]
+            return None if self._experiment.numbers[rows.UNSEEN] > 0.0 else self.arms[self._experiment.best]
 
     def status(self) -> Status:
         """What is known now."""
         with self._lock:
-            state, numbers = self._state.copy(), self._numbers.copy()
-            _, _, glr, factor, penalty = self._evidence
-            threshold = (self._level + penalty) / factor
+            state = self._experiment.state.copy()
+            glr, threshold = self._glr_and_threshold()
             state[rows.MEAN, state[rows.OBSERVED] == 0.0] = math.nan
             return Status(
                 arms=self.arms,
                 assigned=state[rows.ASSIGNED].astype(np.int64),
                 observed=state[rows.OBSERVED].astype(np.int64),
                 means=state[rows.MEAN],
-                shares=state[rows.ASSIGNED] / max(1.0, numbers[rows.ROUND]),
+                shares=state[rows.ASSIGNED] / max(1, self._experiment.round),
                 floors=state[rows.FLOOR] if self._decision is None else self._decision.floors.copy(),
                 glr=glr,
                 threshold=threshold,
@@ -281,20 +223,20 @@ class Identifier:
     def _expected_remaining(self, glr: float, threshold: float) -> float:
         """The GLR grows by about 1 / T*_p a trial."""
         if self._decision is not None:
-            return float(max(0.0, self._decision.final_round - self._numbers[rows.ROUND]))
-        if self._numbers[rows.UNSEEN] > 0.0:
+            return float(max(0, self._decision.final_round - self._experiment.round))
+        state, numbers = self._experiment.state, self._experiment.numbers
+        if numbers[rows.UNSEEN] > 0.0:
             return math.inf
-        state = self._state
         weights = np.empty(len(self.arms))
         _, cost, _, _ = allocate(
             self.family.code,
             state[rows.INSIDE],
             state[rows.SCALE],
             state[rows.FLOOR],
-            self._numbers[rows.SPARE],
+            numbers[rows.SPARE],
             0.0,
             weights,
-            self._room[1:],
+            self._experiment.room[1:],
         )
         rest = float(max(0.0, threshold - glr)) / float(cost) if cost > 0.0 else math.inf
         return float(math.ceil(rest)) if math.isfinite(rest) else math.inf
@@ -340,18 +282,6 @@ def _labels(arms: int | Sequence[Hashable]) -> tuple[Any, ...]:
         twice = next(label for label in labels if labels.count(label) > 1)
         raise ValueError(f"arms must have different labels, got {twice!r} twice")
     return labels
-
-
-def _instance_of(name: str, kind: type, value: Any) -> Any:
-    if not isinstance(value, kind):
-        raise ValueError(f"{name} must be a {kind.__name__}, got {value!r}")
-    return value
-
-
-def _seed(seed: Any) -> int:
-    if not isinstance(seed, (int, np.integer)) or not 0 <= seed <= LARGEST_SEED:
-        raise ValueError(f"seed must be a whole number from 0 to 2**63 - 1, got {seed!r}")
-    return int(seed)
 
 
 def _some(labels: tuple[Any, ...]) -> str:

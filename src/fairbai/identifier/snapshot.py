@@ -32,29 +32,31 @@ ROWS = {
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """The answer, when it was found, the round at which all floors are met, and the floors to meet."""
+    """The answer, when it was found, the round at which all floors are met, the floors to meet, and the evidence."""
 
     recommendation: int
     round: int
     final_round: int
     floors: Array
+    glr: float
+    threshold: float
 
 
 def write(identifier: "Identifier") -> dict[str, Any]:
     """The snapshot of an experiment."""
-    decision = identifier._decision
+    decision, experiment = identifier._decision, identifier._experiment
     return {
         "version": VERSION,
         "arms": list(identifier.arms),
         "delta": identifier.delta,
         "family": identifier.family.to_dict(),
-        "rates": None if identifier._python_rates else identifier.rates.to_dict(),
-        "sampling": None if identifier.sampling.code is None else identifier.sampling.to_dict(),
+        "rates": None if experiment.python_rates else identifier.rates.to_dict(),
+        "sampling": None if experiment.python_rule else identifier.sampling.to_dict(),
         "stopping": identifier.stopping.to_dict(),
         "settle": identifier.settle,
         "seed": identifier.seed,
-        "state": {name: identifier._state[row].tolist() for name, row in ROWS.items()},
-        "start": float(identifier._numbers[rows.START]),
+        "state": {name: experiment.state[row].tolist() for name, row in ROWS.items()},
+        "start": float(experiment.numbers[rows.START]),
         "decision": None
         if decision is None
         else {
@@ -62,6 +64,8 @@ def write(identifier: "Identifier") -> dict[str, Any]:
             "round": decision.round,
             "final_round": decision.final_round,
             "floors": decision.floors.tolist(),
+            "glr": decision.glr,
+            "threshold": decision.threshold,
         },
     }
 
@@ -99,7 +103,8 @@ def read(
 
 def _restore(identifier: "Identifier", form: dict[str, Any]) -> None:
     arms = len(identifier.arms)
-    state, numbers = identifier._state, identifier._numbers
+    experiment = identifier._experiment
+    state, numbers = experiment.state, experiment.numbers
     for name, row in ROWS.items():
         state[row] = array(name, form["state"][name], arms)
     counts = state[[rows.ASSIGNED, rows.OBSERVED]]
@@ -108,13 +113,15 @@ def _restore(identifier: "Identifier", form: dict[str, Any]) -> None:
     floors("floors", state[rows.FLOOR], arms)
     floors("weights", state[rows.WEIGHT], arms)
     numbers[rows.START] = number("start", form["start"], 0.0, 1e300, "at least 0")
-    identifier._evidence = recount(identifier._codes, identifier._reals, state, numbers)
+    identifier._evidence = recount(experiment.codes, experiment.reals, state, numbers)
     if form["decision"] is not None:
         decision = form["decision"]
         answer, when, end = (_whole(name, decision[name]) for name in ("recommendation", "round", "final_round"))
         if answer >= arms or not when <= end or when > numbers[rows.ROUND]:
             raise ValueError(f"decision must name an arm and rounds in order, got {decision!r}")
-        identifier._decision = Decision(answer, when, end, floors("floors", decision["floors"], arms))
+        met = floors("floors", decision["floors"], arms)
+        glr, threshold = (number(name, decision[name], 0.0, 1e300, "at least 0") for name in ("glr", "threshold"))
+        identifier._decision = Decision(answer, when, end, met, glr, threshold)
 
 
 def _whole(name: str, value: Any) -> int:

@@ -1,0 +1,129 @@
+"""One experiment in memory: the arrays that the kernels work on, and its three steps; rules and rates in Python too."""
+
+from typing import Any
+
+import numpy as np
+
+from fairbai.kernels import experiment as kernels
+from fairbai.kernels import state as rows
+from fairbai.kernels.rates import CONSTANT, spare_share
+from fairbai.kernels.rng import two_uniforms
+from fairbai.kernels.sampling import PYTHON, rule_workspace
+from fairbai.problems.checks import Array, frozen
+from fairbai.problems.families import Family, Gaussian
+from fairbai.problems.rates import Constant, Rate
+from fairbai.sampling.fair_top_two import FairTopTwo
+from fairbai.sampling.rule import SamplingRule, Situation
+from fairbai.stopping import Mixture, StoppingRule
+
+LARGEST_SEED = 2**63 - 1
+
+
+class Experiment:
+    """What an ``Identifier`` and a simulated run have in common: assign an arm, observe a reward, reconsider.
+
+    Args:
+        arms: Their number.
+        family: The reward family; Gaussian with variance 1 by default.
+        rates: The floors; none by default.
+        sampling: The sampling rule; ``FairTopTwo()`` by default.
+        stopping: The stopping rule; ``Mixture()``, the tightest proved one, by default.
+        seed: Of the random stream, together with ``run``.
+        run: The number of the run.
+    """
+
+    def __init__(
+        self,
+        arms: int,
+        family: Family | None = None,
+        rates: Rate | None = None,
+        sampling: SamplingRule | None = None,
+        stopping: StoppingRule | None = None,
+        seed: int = 0,
+        run: int = 0,
+    ) -> None:
+        self.family: Family = _instance_of("family", Family, family, Gaussian())
+        self.rates: Rate = _instance_of("rates", Rate, rates, Constant())
+        self.sampling: SamplingRule = _instance_of("sampling", SamplingRule, sampling, FairTopTwo())
+        self.stopping: StoppingRule = _instance_of("stopping", StoppingRule, stopping, Mixture())
+        self.stopping.check(self.family)
+        if not isinstance(seed, (int, np.integer)) or not 0 <= seed <= LARGEST_SEED:
+            raise ValueError(f"seed must be a whole number from 0 to 2**63 - 1, got {seed!r}")
+        learned = not isinstance(self.rates, Constant)
+        rate = getattr(self.rates, "code", CONSTANT)
+        self.python_rates = learned and rate == CONSTANT
+        self.python_rule = self.sampling.code is None
+        rule = PYTHON if self.python_rule else self.sampling.code
+        codes = [self.family.code, rate, learned, rule, self.sampling.origin, self.stopping.code, seed, run]
+        self.codes = np.array(codes, dtype=np.int64)
+        p0, temperature = getattr(self.rates, "p0", 0.0), getattr(self.rates, "temperature", 1.0)
+        self.reals = np.array([p0, temperature, self.sampling.parameter, self.stopping.parameter(self.family)])
+        self.state = np.zeros((rows.PENALTY + 1, arms))
+        self.state[rows.SCALE] = self.family.scales(arms)
+        self.numbers = np.zeros(rows.START + 1)
+        self.numbers[rows.UNSEEN] = arms
+        self.numbers[rows.SPARE] = 1.0
+        if not learned:
+            self._set_floors(self.rates.floors(np.zeros(arms)))
+        self.policy = np.empty(arms)
+        self.room = rule_workspace(arms)
+
+    @property
+    def round(self) -> int:
+        """Trials that were assigned."""
+        return int(self.numbers[rows.ROUND])
+
+    @property
+    def best(self) -> int:
+        """The first arm with the largest mean."""
+        return int(np.argmax(self.state[rows.MEAN]))
+
+    def assign(self) -> int:
+        """Choose the next arm and count it as assigned."""
+        if self.python_rule:
+            arm = self._ask_python()
+            self.count_assigned(arm)
+            return arm
+        return int(kernels.assign(self.codes, self.reals, self.state, self.numbers, self.policy))
+
+    def _ask_python(self) -> int:
+        """The choice of a rule that is written in Python, checked before anything changes."""
+        seed, run = int(self.codes[kernels.SEED]), int(self.codes[kernels.RUN])
+        uniform = float(two_uniforms(seed, run, self.round)[0])
+        assigned, observed, means, floors = self.state[[rows.ASSIGNED, rows.OBSERVED, rows.MEAN, rows.FLOOR]]
+        situation = Situation(frozen(assigned), frozen(observed), frozen(means), frozen(floors), uniform)
+        arm = self.sampling.choose(situation)
+        arms = self.policy.size
+        if not isinstance(arm, (int, np.integer)) or not 0 <= arm < arms:
+            raise ValueError(f"{self.sampling.kind} must choose an arm from 0 to {arms - 1}, got {arm!r}")
+        return int(arm)
+
+    def count_assigned(self, arm: int) -> None:
+        """Count a trial of an arm that something else than the rule chose."""
+        self.state[rows.ASSIGNED, arm] += 1.0
+        self.numbers[rows.ROUND] += 1.0
+
+    def observe(self, arm: int, value: float) -> None:
+        """Count a reward."""
+        kernels.observe(self.codes, self.reals, self.state, self.numbers, arm, value)
+
+    def reconsider(self) -> tuple[float, int, float, float, float]:
+        """Bring floors and allocation up to date with the means; returns what ``kernels.stopping.evidence`` does."""
+        if self.python_rates and self.numbers[rows.UNSEEN] == 0.0:
+            self._set_floors(self.rates.floors(self.state[rows.MEAN]))
+        found: tuple[float, int, float, float, float] = kernels.reconsider(
+            self.codes, self.reals, self.state, self.numbers, self.room
+        )
+        return found
+
+    def _set_floors(self, floors: Array) -> None:
+        self.state[rows.FLOOR] = floors
+        self.numbers[rows.SPARE] = spare_share(self.state[rows.FLOOR])
+
+
+def _instance_of(name: str, kind: type, value: Any, default: Any) -> Any:
+    if value is None:
+        return default
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be a {kind.__name__}, got {value!r}")
+    return value
