@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from fairbai.identifier import Identifier, Status
     from fairbai.problems import Bernoulli, Exponential, Gaussian, Instance, Poisson, rates
+    from fairbai.simulation import Runs, Study, Summary, simulate, sweep
 
 __version__ = "0.1.0"
 
@@ -39,14 +40,19 @@ __all__ = [
     "Instance",
     "Poisson",
     "PriceOfFairness",
+    "Runs",
     "Status",
+    "Study",
+    "Summary",
     "lower_bound",
     "price_of_fairness",
     "rates",
     "sampling",
+    "simulate",
     "solve",
     "solve_batch",
     "stopping",
+    "sweep",
 ]
 
 
@@ -56,7 +62,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'fairbai' has no attribute {name!r}")
     if name in ("sampling", "stopping"):
         return import_module(f"fairbai.{name}")
-    for package in ("problems", "allocation", "identifier"):
+    for package in ("problems", "allocation", "identifier", "simulation"):
         module = import_module(f"fairbai.{package}")
         if hasattr(module, name):
             break

@@ -14,6 +14,9 @@ from fairbai import __version__
 from fairbai.allocation import expected_trials, lower_bound, price_of_fairness, solve
 from fairbai.problems import Family, Instance, rates
 from fairbai.problems.checks import confidence
+from fairbai.simulation import Study, sweep
+from fairbai.simulation.sweep import read_study
+from fairbai.simulation.tables import aligned
 
 EXAMPLES = {
     "solve": """examples:
@@ -24,6 +27,31 @@ EXAMPLES = {
     "plan": """examples:
   fairbai plan --means 0.12 0.10 0.09 --family bernoulli --floors 0.2 --per-day 5000
   fairbai plan --means 2 1 0 --variance 1 4 4 --rates softmax --p0 0.6 --temperature 2
+""",
+    "simulate": """examples:
+  fairbai simulate study.toml
+  fairbai simulate study.toml --runs 10000 --output results
+
+a study file:
+  deltas = [0.1, 0.01]
+  runs = 1000                      # also: seed, settle, maximum_rounds, histogram
+
+  [instances.linear]
+  means = [1.0, 0.5, 0.0]
+  family = "gaussian"              # or { kind = "gaussian", variance = 2.0 }
+  rates = { kind = "constant", floor = 0.1 }
+
+  [sampling]
+  f-tas = "fair_track_and_stop"
+  top-two = { kind = "fair_top_two", margin = 1.0 }
+
+  [stopping]
+  proved = "mixture"
+  paper = "heuristic"
+""",
+    "compare": """examples:
+  fairbai compare study-results
+  fairbai compare study-results --json
 """,
 }
 STOPPING_NOTE = "for an asymptotically optimal rule and the (heuristic) threshold log((1 + log t) / delta)"
@@ -37,14 +65,17 @@ a file for --file may have any of these keys:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit code: 0, or 2 where the input is wrong."""
+    """Run the command; returns its exit code: 0, 2 where the input is wrong, 130 after Ctrl-C."""
     options = _parser().parse_args(arguments)
     command: Callable[[argparse.Namespace], None] = options.command
     try:
         command(options)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         print(f"fairbai: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("fairbai: interrupted", file=sys.stderr)
+        return 130
     return 0
 
 
@@ -55,21 +86,41 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"fairbai {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    raw = argparse.RawDescriptionHelpFormatter
     about = "the optimal allocation of an instance beside its floors, and the price of fairness"
-    one = commands.add_parser(
-        "solve", help=about, description=about, epilog=EXAMPLES["solve"] + FILE_HELP, formatter_class=raw
-    )
-    _add_instance(one)
-    one.set_defaults(command=_solve)
+    _add_instance(_add_command(commands, "solve", about, _solve, FILE_HELP))
     about = "how many trials an experiment will take, with its floors and without"
-    two = commands.add_parser(
-        "plan", help=about, description=about, epilog=EXAMPLES["plan"] + FILE_HELP, formatter_class=raw
-    )
-    _add_instance(two)
-    two.add_argument("--per-day", type=float, metavar="N", help="trials a day, to tell the days as well")
-    two.set_defaults(command=_plan)
+    plan = _add_command(commands, "plan", about, _plan, FILE_HELP)
+    _add_instance(plan)
+    plan.add_argument("--per-day", type=float, metavar="N", help="trials a day, to tell the days as well")
+    about = "many runs of rules on instances, as a study file describes them; the same command resumes"
+    _add_simulate(_add_command(commands, "simulate", about, _simulate))
+    about = "the table of a study: stopping time, errors, violation, share of the lower bound"
+    compare = _add_command(commands, "compare", about, _compare)
+    compare.add_argument("folder", type=Path, help="the output of fairbai simulate, finished or not")
+    compare.add_argument("--json", action="store_true", help="print JSON instead of a table")
     return parser
+
+
+def _add_command(
+    commands: Any, name: str, about: str, function: Callable[[argparse.Namespace], None], more: str = ""
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=about,
+        description=about,
+        epilog=EXAMPLES[name] + more,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(command=function)
+    return parser
+
+
+def _add_simulate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("study", type=Path, help="the study, a TOML file")
+    parser.add_argument("--output", type=Path, metavar="DIR", help="where results go (default: STUDY-results)")
+    parser.add_argument("--runs", type=int, metavar="N", help="runs of every cell, instead of the file's")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def _add_instance(parser: argparse.ArgumentParser) -> None:
@@ -179,35 +230,31 @@ def _solve(options: argparse.Namespace) -> None:
         print(json.dumps(_finite(report), indent=2, allow_nan=False))
         return
     print(f"best arm {report['best_arm']} of {instance.means.size} {instance.family.kind} arms\n")
-    print(
-        _table(
-            ["arm", "mean", "floor p", "w*", "w*_p", ""],
+    _print_table(
+        ["arm", "mean", "floor p", "w*", "w*_p", ""],
+        [
             [
-                [
-                    str(arm["arm"]),
-                    f"{arm['mean']:g}",
-                    f"{arm['floor']:.4f}",
-                    f"{arm['weight_without_floors']:.4f}",
-                    f"{arm['weight']:.4f}",
-                    "at its floor" if arm["at_floor"] else "",
-                ]
-                for arm in report["arms"]
-            ],
-        )
+                str(arm["arm"]),
+                f"{arm['mean']:g}",
+                f"{arm['floor']:.4f}",
+                f"{arm['weight_without_floors']:.4f}",
+                f"{arm['weight']:.4f}",
+                "at its floor" if arm["at_floor"] else "",
+            ]
+            for arm in report["arms"]
+        ],
     )
     bound = f"at most {report['price_upper_bound']:.4g}"
-    print(
-        _table(
-            None,
-            [
-                ["T*", f"{report['unconstrained_time']:.6g}", "characteristic time without floors"],
-                ["T*_p", f"{report['characteristic_time']:.6g}", "with floors"],
-                ["price of fairness", f"{report['price_of_fairness']:.4f}", f"T*_p / T*, {bound}"],
-                ["duality gap", f"{report['duality_gap']:.1e}", "certified, relative"],
-                ["lower bound", f"{report['lower_bound']:,.1f}", f"trials on average for delta = {delta:g}"],
-                ["expected trials", _count(report["expected_trials"]), STOPPING_NOTE],
-            ],
-        )
+    _print_table(
+        None,
+        [
+            ["T*", f"{report['unconstrained_time']:.6g}", "characteristic time without floors"],
+            ["T*_p", f"{report['characteristic_time']:.6g}", "with floors"],
+            ["price of fairness", f"{report['price_of_fairness']:.4f}", f"T*_p / T*, {bound}"],
+            ["duality gap", f"{report['duality_gap']:.1e}", "certified, relative"],
+            ["lower bound", f"{report['lower_bound']:,.1f}", f"trials on average for delta = {delta:g}"],
+            ["expected trials", _count(report["expected_trials"]), STOPPING_NOTE],
+        ],
     )
 
 
@@ -226,25 +273,50 @@ def _plan(options: argparse.Namespace) -> None:
     print(f"About {_count(trials)} trials{days} find the best arm with {100 * (1 - delta):g} % confidence.")
     print(f"Without floors it would be {_count(free)}: fairness costs {_count(trials - free)} trials, a factor of")
     print(f"{report['price_of_fairness']:.3f} (never more than {report['price_upper_bound']:.3f}).\n")
-    print(
-        _table(
-            ["arm", "mean", "floor", "share", "trials"],
+    _print_table(
+        ["arm", "mean", "floor", "share", "trials"],
+        [
             [
-                [
-                    str(arm["arm"]),
-                    f"{arm['mean']:g}",
-                    f"{arm['floor']:.2%}",
-                    f"{arm['weight']:.2%}",
-                    _count(arm["expected_trials"]),
-                ]
-                for arm in report["arms"]
-            ],
-        )
+                str(arm["arm"]),
+                f"{arm['mean']:g}",
+                f"{arm['floor']:.2%}",
+                f"{arm['weight']:.2%}",
+                _count(arm["expected_trials"]),
+            ]
+            for arm in report["arms"]
+        ],
     )
     least = report["lower_bound"]
     least = f"{math.floor(least):,}" if math.isfinite(least) else "infinitely many"
     print(f"Every fair rule needs at least {least} trials on average (the lower bound).")
     print(f"Expected trials are {STOPPING_NOTE}.")
+
+
+def _simulate(options: argparse.Namespace) -> None:
+    form = read_study(options.study)
+    if options.runs is not None:
+        form["runs"] = options.runs
+    output = options.output or Path(f"{options.study.stem}-results")
+    try:
+        study = sweep(**form, output=output, progress=not options.quiet)
+    except KeyboardInterrupt:
+        print(f"fairbai: what is done is in {output}; the same command goes on from there", file=sys.stderr)
+        raise
+    _print_study(study, options.json)
+    if not options.json:
+        print(f"\nruns are in {output}")
+
+
+def _compare(options: argparse.Namespace) -> None:
+    _print_study(Study.open(options.folder), options.json)
+
+
+def _print_study(study: Study, as_json: bool) -> None:
+    print(json.dumps(_finite(study.to_dicts()), indent=2, allow_nan=False) if as_json else study)
+
+
+def _print_table(header: list[str] | None, rows: list[list[str]]) -> None:
+    print(aligned(header, rows), end="\n\n")
 
 
 def _finite(value: Any) -> Any:
@@ -258,20 +330,3 @@ def _finite(value: Any) -> Any:
 
 def _count(number: float) -> str:
     return f"{math.ceil(number):,}" if math.isfinite(number) else "infinitely many"
-
-
-def _table(header: list[str] | None, rows: list[list[str]]) -> str:
-    """Rows in aligned columns: the first to the left, numbers to the right, a last column of words to the left."""
-    lines = rows if header is None else [header, *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    words = not any(character.isdigit() for character in lines[-1][-1][:1])
-    text = []
-    for line in lines:
-        cells = [line[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
-        if words:
-            cells[-1] = line[-1]
-        text.append("  ".join(cells).rstrip())
-    if header is not None:
-        text.insert(1, "-" * max(len(line) for line in text))
-    return "\n".join(text) + "\n"

@@ -70,3 +70,21 @@ def furthest_behind(state, floors, total, spare):
         if lack > most:
             furthest, most = a, lack
     return furthest
+
+
+@kernel
+def settle(state, numbers, floors, spare, pulls):
+    """The trials of every arm after settling, as ``furthest_behind`` would give them one by one; returns their sum."""
+    total = numbers[ROUND] + settling_trials(state, numbers, floors, spare)
+    rest = total
+    for a in range(floors.size):
+        pulls[a] = max(state[ASSIGNED, a], owed(floors[a], total, spare))
+        rest -= pulls[a]
+    while rest > 0.0:  # only floors that sum to 1, which are rounded down, leave some: fewer than there are arms
+        furthest = 0
+        for a in range(1, floors.size):
+            if owed(floors[a], total, spare) - pulls[a] > owed(floors[furthest], total, spare) - pulls[furthest]:
+                furthest = a
+        pulls[furthest] += 1.0
+        rest -= 1.0
+    return total

@@ -1,0 +1,159 @@
+"""The run loop: whole experiments on simulated rewards, by the same kernels that the Identifier calls.
+
+A run goes on until the smallest delta is answered, and notes when the evidence first reaches the level of each. What
+is kept does not grow with the length of a run.
+"""
+
+import math
+from collections import namedtuple
+
+import numpy as np
+
+from fairbai.kernels.experiment import FAMILY, LEARNED, ORIGIN, PARAMETER, RULE, SEED, observe, reconsider
+from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.rates import EPSILON, unspent
+from fairbai.kernels.rewards import FLOOR as TRUE_FLOOR
+from fairbai.kernels.rewards import reward
+from fairbai.kernels.rng import two_uniforms
+from fairbai.kernels.sampling import choose
+from fairbai.kernels.settling import settle
+from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, ROUND, SPARE, UNSEEN, largest
+
+Record = namedtuple("Record", ["decided", "stopped", "answers", "violations", "pulls", "histogram", "shares", "glr"])
+"""What is kept of a chunk of runs. A row a run, then one entry a delta: the trials at the decision and at the stop, the
+answer (-1 if there is none), the violation, the pulls of every arm (these all at the stop). Of all runs together: for
+each delta, how many rounds until the decision had no violation, or one in the n-th of equal steps up to 1. And of each
+run, at every round of a grid, the shares of the arms and the GLR."""
+
+
+@kernel
+def violation(floors, pulls, total):
+    """By how much the share of an arm is below its floor, at most: max (p_a - N_a / t), or 0.
+
+    The difference is taken in trials, so that an arm that has all that it is owed counts as exactly 0.
+    """
+    most = 0.0
+    for a in range(floors.size):
+        most = max(most, floors[a] * total - pulls[a])
+    return most / total
+
+
+@kernel
+def _stop(truth, settles, state, numbers, record, row, column):
+    """Note the pulls and the violation at the stop."""
+    pulls = record.pulls[row, column]
+    total = numbers[ROUND]
+    if settles:
+        total = settle(state, numbers, state[FLOOR], numbers[SPARE], pulls)
+    else:
+        for a in range(pulls.size):
+            pulls[a] = state[ASSIGNED, a]
+    record.stopped[row, column] = total
+    record.violations[row, column] = violation(truth[TRUE_FLOOR], pulls, total)
+
+
+@entry
+def note(truth, levels, settles, grid, state, numbers, score, glr, record, row, column):
+    """Note what a round brought. ``column`` is the first delta without an answer; returns the next such."""
+    number = numbers[ROUND]
+    if record.histogram.shape[1] > 1 and column < levels.size:
+        most = violation(truth[TRUE_FLOOR], state[ASSIGNED], number)
+        place = math.ceil(most * (record.histogram.shape[1] - 1))
+        for later in range(column, levels.size):
+            record.histogram[later, place] += 1.0
+    if grid.size > 0:
+        mark = np.searchsorted(grid, number)
+        if mark < grid.size and grid[mark] == number:
+            record.glr[row, mark] = glr
+            for a in range(state.shape[1]):
+                record.shares[row, mark, a] = state[ASSIGNED, a] / number
+    while column < levels.size and score >= levels[column]:
+        record.decided[row, column] = number
+        record.answers[row, column] = largest(state, MEAN)
+        _stop(truth, settles, state, numbers, record, row, column)
+        column += 1
+    return column
+
+
+@entry
+def give_up(truth, levels, state, numbers, record, row, column):
+    """Note how a run that has had all its rounds stands, for every delta that it could not answer."""
+    for unanswered in range(column, levels.size):
+        record.decided[row, unanswered] = numbers[ROUND]
+        record.answers[row, unanswered] = -1.0
+        _stop(truth, False, state, numbers, record, row, unanswered)
+
+
+@entry
+def draw(codes, truth, run, number, arm):
+    """The reward of an arm in a round of a run, for the loop in Python."""
+    return reward(codes[FAMILY], truth, arm, two_uniforms(codes[SEED], run, number)[1])
+
+
+@kernel
+def _custom_floors(custom, state, numbers):
+    """The floors that a compiled function of the user gives; whether they are floors."""
+    floors = state[FLOOR]
+    floors[:] = custom(state[MEAN].copy())
+    for a in range(floors.size):
+        if not floors[a] >= 0.0:
+            return False
+    rest = unspent(floors)
+    if not rest >= -1e-9:
+        return False
+    if rest < -EPSILON:
+        floors[:] /= 1.0 - rest
+        rest = 0.0
+    numbers[SPARE] = rest if rest > EPSILON else 0.0
+    return True
+
+
+@entry
+def simulate_runs(codes, reals, before, truth, levels, settles, longest, grid, first, custom, room, record):
+    """Runs ``first``, ``first`` + 1, ... into the rows of ``record``.
+
+    Args:
+        codes: The configuration, as in ``kernels.experiment``.
+        reals: Its numbers.
+        before: The state and the numbers of an experiment that has not begun.
+        truth: Of the rewards, as in ``kernels.rewards``.
+        levels: What the evidence must reach, one for each delta, rising.
+        settles: Whether the floors are met before the stop.
+        longest: The number of rounds after which a run is given up.
+        grid: The rounds to trace.
+        first: The number of the first run.
+        custom: None, or a compiled function from means to floors.
+        room: The workspace of the rule.
+        record: What is kept.
+
+    Returns:
+        The run in which ``custom`` gave something else than floors, whose means are then in ``truth``; else -1.
+    """
+    state, numbers = np.empty_like(before[0]), np.empty_like(before[1])
+    policy = np.empty(state.shape[1])
+    watched = record.histogram.shape[1] > 1 or grid.size > 0
+    for row in range(record.decided.shape[0]):
+        state[:], numbers[:] = before[0], before[1]
+        run, column = first + row, 0
+        while column < levels.size and numbers[ROUND] < longest:
+            for_rule, for_reward = two_uniforms(codes[SEED], run, int(numbers[ROUND]))
+            arm = choose(
+                codes[FAMILY],
+                codes[RULE],
+                codes[ORIGIN],
+                reals[PARAMETER],
+                codes[LEARNED] == 1,
+                state,
+                numbers,
+                policy,
+                for_rule,
+            )
+            observe(codes, reals, state, numbers, arm, reward(codes[FAMILY], truth, arm, for_reward))
+            if custom is not None and numbers[UNSEEN] == 0.0 and not _custom_floors(custom, state, numbers):
+                truth[0] = state[MEAN]
+                return run
+            score, _, glr, _, _ = reconsider(codes, reals, state, numbers, room)
+            if watched or score >= levels[column]:
+                column = note(truth, levels, settles, grid, state, numbers, score, glr, record, row, column)
+        give_up(truth, levels, state, numbers, record, row, column)
+    return -1

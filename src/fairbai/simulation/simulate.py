@@ -1,0 +1,68 @@
+"""Many runs of one rule on one instance."""
+
+from collections.abc import Sequence
+
+from fairbai.problems.instance import Instance
+from fairbai.sampling import SamplingRule
+from fairbai.simulation.engine import chunks_of, run_chunks
+from fairbai.simulation.progress import progress_bar
+from fairbai.simulation.runs import Runs
+from fairbai.simulation.setting import make_setting, whole
+from fairbai.stopping import StoppingRule
+
+MOST_RUNS = 2**53
+
+
+def simulate(
+    instance: Instance,
+    deltas: float | Sequence[float] = 0.05,
+    sampling: SamplingRule | None = None,
+    stopping: StoppingRule | None = None,
+    settle: bool = False,
+    runs: int = 1000,
+    seed: int = 0,
+    maximum_rounds: int = 1_000_000,
+    histogram: bool = False,
+    trace: bool | Sequence[int] = False,
+    progress: bool = False,
+) -> Runs:
+    """Run experiments on simulated rewards, as an ``Identifier`` with the same settings would go.
+
+    Run i of seed s is the same on any number of threads, processes and machines. All cores work, in threads; inside
+    ``joblib.parallel_config`` the engine is the one that is configured there, such as a Dask or a Ray cluster.
+
+    One run answers every delta: it goes on until the smallest is answered and notes when each threshold is crossed.
+
+    Rules and rates that are written in Python work too, at about a hundredth of the speed; a custom rate whose
+    function is compiled with ``numba.njit`` runs compiled.
+
+    Args:
+        instance: The true means, the family and the floors.
+        deltas: One probability of a wrong answer or several, each in (0, 1/2).
+        sampling: The sampling rule; ``FairTopTwo()`` by default.
+        stopping: The stopping rule; ``Mixture()``, the tightest proved one, by default.
+        settle: Whether to go on after the decision until every floor is met.
+        runs: How many.
+        seed: Of the random streams; run i is stream i of this seed.
+        maximum_rounds: A run that has no answer after so many trials is given up, and marked as censored. (Settling
+            may go past it.)
+        histogram: Whether to count the violation of every round, in 1,000 steps.
+        trace: Whether to keep shares and GLR at ten rounds a decade; or the rounds at which to keep them.
+        progress: Whether to show a progress bar.
+
+    Example:
+        >>> import fairbai as fb
+        >>> instance = fb.Instance([1.0, 0.5, 0.0], rates=fb.rates.Constant(0.2))
+        >>> runs = fb.simulate(instance, deltas=[0.1, 0.01], runs=200, seed=1)
+        >>> runs.stopping_time.shape, bool(runs.correct.mean() > 0.98)
+        ((200, 2), True)
+    """
+    setting = make_setting(instance, deltas, sampling, stopping, settle, seed, maximum_rounds, histogram, trace)
+    count = whole("runs", runs, 1, MOST_RUNS)
+    pieces = chunks_of(count)
+    with progress_bar(count, progress) as bar:
+        done = []
+        for _, part in run_chunks([(setting, *piece) for piece in pieces]):
+            done.append(part)
+            bar.update(len(part))
+    return Runs.join(done)

@@ -1,0 +1,166 @@
+"""A study: a grid of settings by name, its results, and the folder that keeps them."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairbai.simulation.runs import Runs
+from fairbai.simulation.setting import Setting
+from fairbai.simulation.summary import HEADER, Row
+from fairbai.simulation.tables import aligned
+
+DESCRIPTION = "study.json"
+CHUNK_NAME = re.compile(r"runs-(\d+)-(\d+)\.parquet")
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """The names of a place in the grid."""
+
+    instance: str
+    sampling: str
+    stopping: str
+    settle: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """The results of a sweep; prints as a table.
+
+    Attributes:
+        results: The runs of every cell of the grid.
+    """
+
+    results: dict[Cell, Runs]
+
+    def runs(self, instance: str, sampling: str, stopping: str, settle: bool = False) -> Runs:
+        """The runs of one cell."""
+        cell = Cell(instance, sampling, stopping, settle)
+        if cell not in self.results:
+            known = "; ".join(str(other) for other in self.results)
+            raise ValueError(f"the study has no {cell}: it has {known}")
+        return self.results[cell]
+
+    def rows(self) -> Iterator[tuple[Cell, Row]]:
+        """A row for every cell and delta."""
+        for cell, runs in self.results.items():
+            for row in runs.summary().rows:
+                yield cell, row
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows as dictionaries."""
+        return [vars(cell) | vars(row) for cell, row in self.rows()]
+
+    def __str__(self) -> str:
+        lines = [
+            [cell.instance, cell.sampling, cell.stopping, "yes" if cell.settle else "no", *row.cells()]
+            for cell, row in self.rows()
+        ]
+        return aligned(["instance", "rule", "threshold", "settled", *HEADER], lines, words=4)
+
+    @classmethod
+    def open(cls, folder: str | Path) -> "Study":
+        """What a folder holds of a study, also of one that is not finished."""
+        description = read_description(Path(folder))
+        if description is None:
+            raise ValueError(f"{folder} does not hold a study: there is no {DESCRIPTION} in it")
+        found = {}
+        for index, names in enumerate(description["cells"]):
+            runs = ChunkFolder(Path(folder), index).load()
+            if runs is not None:
+                found[Cell(**names)] = runs
+        if not found:
+            raise ValueError(f"{folder} holds a study that has no runs yet")
+        return cls(found)
+
+
+@dataclass(frozen=True)
+class ChunkFolder:
+    """The files of one cell: each holds runs from a first to a last number, and is whole if it is there."""
+
+    root: Path
+    index: int
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self.root / f"cell-{self.index:03d}"
+
+    def files(self) -> dict[tuple[int, int], Path]:
+        """The files by their first and last run."""
+        found = {}
+        for path in self.path.glob("runs-*.parquet"):
+            if match := CHUNK_NAME.fullmatch(path.name):
+                found[int(match[1]), int(match[2])] = path
+        return dict(sorted(found.items()))
+
+    def missing(self, runs: int) -> list[tuple[int, int]]:
+        """The gaps among the first ``runs`` runs, as (first, count)."""
+        gaps, reached = [], 0
+        for first, last in self.files():
+            if min(first, runs) > reached:
+                gaps.append((reached, min(first, runs) - reached))
+            reached = max(reached, last + 1)
+        return [*gaps, (reached, runs - reached)] if reached < runs else gaps
+
+    def save(self, runs: Runs) -> None:
+        """Add a file."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        runs.save(self.path / f"runs-{runs.number[0]:09d}-{runs.number[-1]:09d}.parquet")
+
+    def load(self) -> Runs | None:
+        """All runs, if there are any."""
+        files = self.files()
+        return Runs.join([Runs.load(path) for path in files.values()]) if files else None
+
+
+def describe(cells: dict[Cell, Setting]) -> dict[str, Any]:
+    """What the runs of a study depend on, as JSON."""
+    return {"version": 1, "cells": [vars(cell) for cell in cells], "settings": [_form(one) for one in cells.values()]}
+
+
+def _form(setting: Setting) -> dict[str, Any]:
+    instance = setting.instance
+    return {
+        "means": instance.means.tolist(),
+        "family": _or_name(instance.family),
+        "rates": _or_name(instance.rates),
+        "floors": instance.floors.tolist(),
+        "sampling": _or_name(setting.sampling),
+        "stopping": _or_name(setting.stopping),
+        "deltas": list(setting.deltas),
+        "seed": setting.seed,
+        "maximum_rounds": setting.maximum_rounds,
+        "histogram": setting.histogram,
+    }
+
+
+def _or_name(part: Any) -> Any:
+    """The JSON form; of something that is Python code only its name, which cannot tell whether the code changed."""
+    try:
+        return part.to_dict()
+    except ValueError:
+        return {"kind": part.kind, "function": getattr(part.function, "__name__", "?")}
+
+
+def read_description(folder: Path) -> dict[str, Any] | None:
+    """The description in a folder; None if there is none."""
+    try:
+        text = (folder / DESCRIPTION).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def claim(folder: Path, description: dict[str, Any]) -> None:
+    """Make the folder that of this study; an error if it is that of another."""
+    there = read_description(folder)
+    if there is None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
+    elif there != json.loads(json.dumps(description)):
+        raise ValueError(f"output {folder} holds another study: give another folder, or remove this one")

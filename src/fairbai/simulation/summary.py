@@ -1,0 +1,129 @@
+"""What many runs say: means with their intervals, errors against delta, and the share of the lower bound."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import binomtest
+
+from fairbai.problems.checks import Array
+from fairbai.simulation.tables import aligned
+
+NORMAL = 1.959963984540054  # 97.5 % quantile: all intervals here hold 95 %
+
+
+@dataclass(frozen=True)
+class Row:
+    """One rule on one instance at one delta.
+
+    Attributes:
+        delta: The probability of a wrong answer that was asked for.
+        proved: Whether the stopping rule is proved to keep it; else it is a heuristic.
+        runs: How many runs there are.
+        stopping_time: Mean trials until the stop, with half the width of its 95 % interval in ``stopping_time_ci95``.
+        error_rate: The share of wrong answers among the runs that gave one, with its 95 % interval (Clopper and
+            Pearson) from ``error_low`` to ``error_high``.
+        violation: Mean violation of the true floors at the stop, with ``violation_ci95``.
+        lower_bound: What every fair rule needs on average.
+        efficiency: The lower bound over the mean stopping time.
+        censored: Runs that gave no answer within their rounds. They count in the means as they stood when they were
+            given up, so that the true mean stopping time is larger.
+    """
+
+    delta: float
+    proved: bool
+    runs: int
+    stopping_time: float
+    stopping_time_ci95: float
+    error_rate: float
+    error_low: float
+    error_high: float
+    violation: float
+    violation_ci95: float
+    lower_bound: float
+    efficiency: float
+    censored: int
+
+    def cells(self) -> list[str]:
+        """The row as text."""
+        more = "> " if self.censored else ""
+        errors = "-"
+        if self.censored < self.runs:
+            errors = f"{self.error_rate:.3%} [{self.error_low:.3%}, {self.error_high:.3%}]"
+        return [
+            f"{self.delta:g}",
+            "proved" if self.proved else "heuristic",
+            f"{more}{self.stopping_time:,.1f} ± {self.stopping_time_ci95:,.1f}",
+            errors,
+            f"{self.violation:.3%} ± {self.violation_ci95:.3%}",
+            f"{self.lower_bound:,.1f}",
+            f"{self.efficiency:.1%}" if math.isfinite(self.efficiency) else "-",
+            f"{self.censored}",
+        ]
+
+
+HEADER = ["delta", "stop is", "stopping time", "errors [95 %]", "violation", "lower bound", "of it", "censored"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A row a delta; prints as a table."""
+
+    rows: tuple[Row, ...]
+
+    def __str__(self) -> str:
+        return aligned(HEADER, [row.cells() for row in self.rows])
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows as dictionaries."""
+        return [asdict(row) for row in self.rows]
+
+
+def summarise(
+    delta: float,
+    stopping_time: npt.NDArray[np.int64],
+    correct: npt.NDArray[np.bool_],
+    violation: Array,
+    censored: npt.NDArray[np.bool_],
+    lower_bound: float,
+    proved: bool,
+) -> Row:
+    """The row of these runs, one entry a run."""
+    time, time_ci95 = mean_and_ci95(stopping_time)
+    broken, broken_ci95 = mean_and_ci95(violation)
+    answered = int(np.sum(~censored))
+    wrong = int(np.sum(~correct & ~censored))
+    low, high = 0.0, 1.0
+    if answered:
+        interval = binomtest(wrong, answered).proportion_ci(0.95, "exact")
+        low, high = float(interval.low), float(interval.high)
+    return Row(
+        delta=delta,
+        proved=proved,
+        runs=len(stopping_time),
+        stopping_time=time,
+        stopping_time_ci95=time_ci95,
+        error_rate=wrong / answered if answered else math.nan,
+        error_low=low,
+        error_high=high,
+        violation=broken,
+        violation_ci95=broken_ci95,
+        lower_bound=lower_bound,
+        efficiency=lower_bound / time,
+        censored=len(stopping_time) - answered,
+    )
+
+
+def mean_and_ci95(values: Sequence[float] | npt.NDArray[Any]) -> tuple[float, float]:
+    """The mean, and half the width of its 95 % interval by the normal law; nan where one value says nothing of it.
+
+    Example:
+        >>> mean_and_ci95([1.0, 2.0, 3.0])
+        (2.0, 1.131...)
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    width = math.nan if numbers.size < 2 else float(NORMAL * numbers.std(ddof=1) / math.sqrt(numbers.size))
+    return float(numbers.mean()), width

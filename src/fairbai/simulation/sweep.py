@@ -1,0 +1,148 @@
+"""A grid of simulations: instances x rules x thresholds x deltas."""
+
+import itertools
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fairbai.problems.families import Family
+from fairbai.problems.instance import Instance
+from fairbai.problems.rates import Rate
+from fairbai.sampling import SamplingRule
+from fairbai.simulation.engine import chunks_of, run_chunks
+from fairbai.simulation.progress import progress_bar
+from fairbai.simulation.runs import Runs
+from fairbai.simulation.setting import Setting, make_setting, whole
+from fairbai.simulation.simulate import MOST_RUNS
+from fairbai.simulation.study import Cell, ChunkFolder, Study, claim, describe
+from fairbai.stopping import StoppingRule
+
+Part = TypeVar("Part", SamplingRule, StoppingRule)
+FILE_KEYS = ("instances", "sampling", "stopping", "deltas", "settle", "runs", "seed", "maximum_rounds", "histogram")
+
+
+def sweep(
+    instances: Mapping[str, Instance],
+    sampling: Mapping[str, SamplingRule] | Sequence[SamplingRule],
+    stopping: Mapping[str, StoppingRule] | Sequence[StoppingRule],
+    deltas: float | Sequence[float] = 0.05,
+    settle: bool | Sequence[bool] = False,
+    runs: int = 1000,
+    seed: int = 0,
+    maximum_rounds: int = 1_000_000,
+    histogram: bool = False,
+    output: str | Path | None = None,
+    progress: bool = False,
+) -> Study:
+    """``simulate`` for every instance, sampling rule and stopping rule.
+
+    With an ``output`` folder every chunk of runs is written there as Parquet when it is done. After Ctrl-C, or with
+    more ``runs``, the same call goes on where it stopped; a folder that holds another study is refused. All runs that
+    the folder holds count.
+
+    Args:
+        instances: Instances by name.
+        sampling: Sampling rules by name; in a list they are named by their kind.
+        stopping: Stopping rules likewise.
+        deltas: As for ``simulate``.
+        settle: Whether to settle; both, for [False, True].
+        runs: How many for every cell of the grid.
+        seed: Of the random streams; every cell uses the same.
+        maximum_rounds: As for ``simulate``.
+        histogram: As for ``simulate``.
+        output: The folder to keep the results in.
+        progress: Whether to show a progress bar.
+
+    Example:
+        >>> import fairbai as fb
+        >>> study = fb.sweep(
+        ...     instances={"easy": fb.Instance([1.0, 0.0]), "hard": fb.Instance([0.5, 0.0])},
+        ...     sampling=[fb.sampling.FairTopTwo(), fb.sampling.UniformFair()],
+        ...     stopping=[fb.stopping.Mixture()],
+        ...     runs=100,
+        ... )
+        >>> [runs.stopping_time.shape for runs in study.results.values()]
+        [(100, 1), (100, 1), (100, 1), (100, 1)]
+    """
+    if not isinstance(instances, Mapping) or not instances:
+        raise ValueError(f"instances must be a dictionary of instances by name, got {instances!r}")
+    rules, thresholds = _named("sampling", sampling), _named("stopping", stopping)
+    settles = [settle] if isinstance(settle, bool) else [bool(one) for one in settle]
+    cells = {
+        Cell(name, rule, threshold, settled): make_setting(
+            instances[name], deltas, rules[rule], thresholds[threshold], settled, seed, maximum_rounds, histogram
+        )
+        for name, rule, threshold, settled in itertools.product(instances, rules, thresholds, settles)
+    }
+    count = whole("runs", runs, 1, MOST_RUNS)
+    if output is None:
+        return _in_memory(cells, count, progress)
+    return _in_folder(cells, count, Path(output), progress)
+
+
+def _named(what: str, parts: Mapping[str, Part] | Sequence[Part]) -> dict[str, Part]:
+    named = dict(parts) if isinstance(parts, Mapping) else {part.kind: part for part in parts}
+    if not named or len(named) < len(parts):
+        raise ValueError(f"{what} must be one or more rules of different kinds, or rules by name, got {parts!r}")
+    return named
+
+
+def _in_memory(cells: dict[Cell, Setting], count: int, progress: bool) -> Study:
+    found: dict[Cell, list[Runs]] = {cell: [] for cell in cells}
+    tasks = [(cell, piece) for cell in cells for piece in chunks_of(count)]
+    for cell, part in _run(cells, tasks, progress):
+        found[cell].append(part)
+    return Study({cell: Runs.join(parts) for cell, parts in found.items()})
+
+
+def _in_folder(cells: dict[Cell, Setting], count: int, root: Path, progress: bool) -> Study:
+    claim(root, describe(cells))
+    folders = {cell: ChunkFolder(root, index) for index, cell in enumerate(cells)}
+    tasks = [
+        (cell, piece)
+        for cell, folder in folders.items()
+        for first, gap in folder.missing(count)
+        for piece in chunks_of(gap, first)
+    ]
+    for cell, part in _run(cells, tasks, progress, count * len(cells)):
+        folders[cell].save(part)
+    return Study.open(root)
+
+
+def _run(
+    cells: dict[Cell, Setting], tasks: list[tuple[Cell, tuple[int, int]]], progress: bool, total: int | None = None
+) -> Iterator[tuple[Cell, Runs]]:
+    """The runs of all tasks, as they are done."""
+    todo = sum(piece[1] for _, piece in tasks)
+    total = todo if total is None else total
+    with progress_bar(total, progress, total - todo) as bar:
+        for index, part in run_chunks([(cells[cell], *piece) for cell, piece in tasks]):
+            yield tasks[index][0], part
+            bar.update(len(part))
+
+
+def read_study(path: str | Path) -> dict[str, Any]:
+    """The arguments of ``sweep`` from a TOML file; docs/simulation.md describes it."""
+    try:
+        form = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path} is not a TOML file: {error}") from None
+    for key in form:
+        if key not in FILE_KEYS:
+            raise ValueError(f"{path} may have the keys {', '.join(FILE_KEYS)}, got {key!r}")
+    for key in ("instances", "sampling"):
+        if not isinstance(form.get(key), dict) or not form[key]:
+            raise ValueError(f"{path} must have a table [{key}] with at least one entry")
+    form["instances"] = {name: _instance(name, entry) for name, entry in form["instances"].items()}
+    form["sampling"] = {name: SamplingRule.from_dict(entry) for name, entry in form["sampling"].items()}
+    thresholds = form.get("stopping", {"mixture": "mixture"})
+    form["stopping"] = {name: StoppingRule.from_dict(entry) for name, entry in thresholds.items()}
+    return form
+
+
+def _instance(name: str, form: Any) -> Instance:
+    if not isinstance(form, dict) or "means" not in form or not form.keys() <= {"means", "family", "rates"}:
+        raise ValueError(f"instance {name} must have means and may have family and rates, got {form!r}")
+    family, rates = form.get("family", "gaussian"), form.get("rates", "constant")
+    return Instance(form["means"], Family.from_dict(family), Rate.from_dict(rates))
