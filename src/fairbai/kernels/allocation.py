@@ -28,6 +28,7 @@ MOST_POINTS = 200
 MOST_STEPS = 100_000
 BLOCK = 512
 AT_FLOOR = 1e-9  # a weight this close to its floor is at it: the accuracy to which a kink is found
+NEARBY = 1.05  # how far x may have moved since a similar instance: a wrong guess costs a pass
 FAR = 1e200  # the excess of an arm that needs no weight at all: infinity, without its nan
 
 EXCESS, KAPPA, LIMIT, MEAN, PSI, RATIO, BEND = range(7)
@@ -278,11 +279,11 @@ def _expect(point, r):
 
 
 @kernel
-def _search(arms, r, room):
+def _search(arms, r, edge, room):
     """Close in on the optimal r from both sides; returns the best candidate and the least dual bound."""
     low = Point(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     high = Point(np.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    found, point, bound, edge, streak, side = low, low, np.inf, np.inf, 0, 0.0
+    found, point, bound, streak, side = low, low, np.inf, 0, 0.0
     for number in range(MOST_POINTS):
         _fill_weights(arms, r, number == 0, room)
         point = _balance(arms, r, edge, room)
@@ -355,7 +356,10 @@ def _allocate(family, means, scales, floors, spare, start, weights, room):
     if spare <= 0.0:  # there is no choice
         weights[:] = floors
         return arms.best, least_cost(family, means, scales, weights, arms.best), 0.0, start
-    point, bound = _search(arms, start if start > 0.0 else r, room)
+    edge = np.inf
+    if start > 0.0:
+        r, edge = start, NEARBY * weights[arms.best]
+    point, bound = _search(arms, r, edge, room)
     cost = _write_weights(family, means, scales, floors, arms, point, room, weights)
     return arms.best, cost, max(0.0, 1.0 - cost / bound) if cost > 0.0 else 0.0, point.r
 
@@ -364,8 +368,8 @@ def _allocate(family, means, scales, floors, spare, start, weights, room):
 def allocate(family, means, scales, floors, spare, start, weights, room):
     """Write w*_p into ``weights``.
 
-    ``start`` is the r of a similar instance, to begin there, or 0; ``spare`` is 1 - sum p, at least 0. With ties for
-    the best arm the allocation is the limit of a vanishing gap: all that is spare goes to the tied arms.
+    ``start`` is the r of a similar instance whose solution is in ``weights``, to begin there, or 0; ``spare`` is
+    1 - sum p, at least 0. With ties for the best arm the allocation is the limit of a vanishing gap: all that is spare goes to the tied arms.
 
     Returns:
         The best arm, 1 / T*_p, the certified relative gap between T*_p as returned and its dual bound, and r.

@@ -76,13 +76,15 @@ def transport(family, best_mean, best_scale, best_weight, mean, scale, weight):
     Returns:
         The cost, and the ratio d(best_mean, m) / d(mean, m) of what a trial of either arm adds to it.
     """
-    pull, best_pull = weight, best_weight
-    if family == GAUSSIAN:
-        pull, best_pull = weight / scale, best_weight / best_scale
     gap = best_mean - mean
-    if pull <= 0.0 or best_pull <= 0.0 or gap <= 0.0:
+    if weight <= 0.0 or best_weight <= 0.0 or gap <= 0.0:
         return 0.0, 1.0
-    up, down = gap * (best_pull / (pull + best_pull)), gap * (pull / (pull + best_pull))
+    if family == GAUSSIAN:
+        share = weight / (weight * best_scale + best_weight * scale)
+        relative = weight / best_weight
+        return (0.5 * gap * gap) * (best_weight * share), relative * relative * (best_scale / scale)
+    share = gap / (weight + best_weight)
+    up, down = best_weight * share, weight * share
     own = divergence(family, mean, mean + up, up, scale)
     best = divergence(family, best_mean, mean + up, -down, best_scale)
     return weight * own + best_weight * best, best / own if own > 0.0 else 1e300

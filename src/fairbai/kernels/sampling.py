@@ -62,16 +62,6 @@ def refresh(family, rate, p0, temperature, rule, state, numbers, room):
 
 
 @kernel
-def _explore(learned, spare, zeros, floor, count):
-    """The policy pi_c that F-TaS mixes in: uniform for learned floors, else the floors and what they leave."""
-    if learned:
-        return 1.0 / count
-    if zeros == 0:
-        return floor + spare / count
-    return floor if floor > 0.0 else spare / zeros
-
-
-@kernel
 def _aim(rule, learned, state, numbers, policy):
     """The probabilities of the rules that have a policy."""
     count = state.shape[1]
@@ -83,30 +73,39 @@ def _aim(rule, learned, state, numbers, policy):
             policy[a] = 1.0 / count if blind else (1.0 - count * share) * state[WEIGHT, a] + share
         return
     if rule == UNIFORM_FAIR:
+        rest = numbers[SPARE] / count
         for a in range(count):
-            policy[a] = state[FLOOR, a] + numbers[SPARE] / count
+            policy[a] = state[FLOOR, a] + rest
         return
+    # F-TaS mixes in pi_c: uniform for learned floors; else the floors, with what they leave for all arms or, where
+    # some have no floor, for these
     zeros = 0
     for a in range(count):
         zeros += 1 if state[FLOOR, a] == 0.0 else 0
     mix = 1.0 if blind else 0.5 / math.sqrt(number)
+    floored, others = numbers[SPARE] / count, numbers[SPARE] / count
+    if learned:
+        floored, others = 1.0 / count, 1.0 / count
+    elif zeros > 0:
+        floored, others = 0.0, numbers[SPARE] / zeros
+    rated = 0.0 if learned else mix
     for a in range(count):
-        explore = _explore(learned, numbers[SPARE], zeros, state[FLOOR, a], count)
-        policy[a] = (1.0 - mix) * state[WEIGHT, a] + mix * explore
+        rest = floored if state[FLOOR, a] > 0.0 else others
+        policy[a] = (1.0 - mix) * state[WEIGHT, a] + (rated * state[FLOOR, a] + mix * rest)
 
 
 @kernel
 def _draw(policy, uniform):
     """An arm with these probabilities."""
     reached = 0.0
-    last = 0
     for a in range(policy.size):
-        if policy[a] > 0.0:
-            last = a
-            reached += policy[a]
-            if uniform < reached:
-                return a
-    return last  # the probabilities sum to a little less than one
+        reached += policy[a]
+        if uniform < reached:
+            return a
+    last = policy.size - 1  # the probabilities sum to a little less than one
+    while policy[last] == 0.0:
+        last -= 1
+    return last
 
 
 @kernel
@@ -160,8 +159,10 @@ def _challenger(family, best, state, numbers, margin):
             cost, ratio = state[COST, a], state[RATIO, a]
             if pending:  # as if the rewards that are still to come would not change the means
                 cost, ratio = transport(family, top, top_scale, top_count, state[MEAN, a], state[SCALE, a], count)
-            if cost + math.log(count) < least or challenger < 0:
-                challenger, least, share = a, cost + math.log(count), ratio
+            if cost < least or challenger < 0:  # else the logarithm, which is not negative, need not be computed
+                cost += math.log(count)
+                if cost < least or challenger < 0:
+                    challenger, least, share = a, cost, ratio
             if count > state[FLOOR, a] * numbers[ROUND] + margin:
                 pull += ratio
     return challenger, share, pull

@@ -1,12 +1,24 @@
-"""Chunks of runs on any engine that joblib knows: threads by default, Dask or Ray inside ``joblib.parallel_config``."""
+"""Chunks of runs on any engine that joblib knows: threads by default, Dask or Ray inside ``joblib.parallel_config``.
 
-import os
-from collections.abc import Iterator, Sequence
+A chunk is a pure function of its numbers. What a dead worker lost is therefore simply run again, with the same bits.
+"""
+
+import warnings
+from collections.abc import Generator, Iterator, Sequence
+from importlib import import_module
+from typing import Any
 
 import joblib
+from joblib.parallel import default_parallel_config, get_active_backend
 
 from fairbai.simulation.runs import Runs
 from fairbai.simulation.setting import Setting
+
+ATTEMPTS = 3  # failures of the engine in a row, without a single result in between
+WAVE = 4  # chunks a worker, for engines that return results only in waves
+
+Task = tuple[Setting, int, int]
+Outcome = tuple[int, Runs | None, Exception | None]
 
 
 def chunks_of(runs: int, first: int = 0) -> list[tuple[int, int]]:
@@ -15,11 +27,72 @@ def chunks_of(runs: int, first: int = 0) -> list[tuple[int, int]]:
     return [(first + start, min(size, runs - start)) for start in range(0, runs, size)]
 
 
-def _chunk(index: int, setting: Setting, first: int, count: int) -> tuple[int, Runs]:
-    return index, setting.simulate(first, count)
+def run_chunks(tasks: Sequence[Task]) -> Iterator[tuple[int, Runs]]:
+    """The index and the runs of every task (setting, first run, count), as they are done, in any order."""
+    backend, workers = _engine()
+    missing, failures = dict(enumerate(tasks)), 0
+    while missing:
+        outcomes = _outcomes(backend, workers, [joblib.delayed(_attempt)(*item) for item in missing.items()])
+        try:
+            while missing:
+                try:
+                    index, runs, error = next(outcomes)
+                except Exception:  # of the engine: those of a chunk come as values
+                    failures += 1
+                    if failures == ATTEMPTS:
+                        raise
+                    break
+                if error is not None:
+                    raise error
+                assert runs is not None
+                del missing[index]
+                failures = 0
+                yield index, runs
+        finally:
+            with warnings.catch_warnings():  # joblib warns of results that nobody waits for
+                warnings.simplefilter("ignore")
+                outcomes.close()
 
 
-def run_chunks(tasks: Sequence[tuple[Setting, int, int]]) -> Iterator[tuple[int, Runs]]:
-    """Provisional."""
-    with joblib.Parallel(n_jobs=os.cpu_count(), prefer="threads", return_as="generator_unordered") as parallel:
-        yield from parallel(joblib.delayed(_chunk)(index, *task) for index, task in enumerate(tasks))
+def _engine() -> tuple[Any, int]:
+    """What ``joblib.parallel_config`` sets; where it sets nothing, threads, and all cores.
+
+    joblib itself takes one worker where none are named, and ignores the number of workers for threads.
+    """
+    with joblib.parallel_config() as active:
+        given = {key: value for key, value in active.items() if value is not default_parallel_config[key]}
+    backend, _ = get_active_backend(prefer=given.get("prefer", "threads"))
+    return backend, given.get("n_jobs") or (1 if backend.nesting_level else -1)
+
+
+def _attempt(index: int, task: Task) -> Outcome:
+    setting, first, count = task
+    try:
+        return index, setting.simulate(first, count), None
+    except Exception as error:  # a value, so that it is not taken for one of the engine
+        return index, None, error
+
+
+def _outcomes(backend: Any, workers: int, calls: list[Any]) -> Generator[Outcome, None, None]:
+    if type(backend).__name__ == "DaskDistributedBackend":
+        yield from _from_dask(backend.client, calls)
+    elif backend.supports_return_generator:
+        parallel = joblib.Parallel(workers, backend=backend, return_as="generator_unordered", batch_size=1)
+        yield from parallel(calls)
+    else:  # Ray, multiprocessing
+        wave = WAVE * backend.effective_n_jobs(workers)
+        with joblib.Parallel(workers, backend=backend, batch_size=1) as parallel:
+            for start in range(0, len(calls), wave):
+                yield from parallel(calls[start : start + wave])
+
+
+def _from_dask(client: Any, calls: list[Any]) -> Generator[Outcome, None, None]:
+    """Ask Dask itself: of a task that Dask gives up joblib hears nothing, and waits for ever (joblib 1.6)."""
+    as_completed = import_module("distributed").as_completed
+
+    futures = [client.submit(function, *arguments, pure=False) for function, arguments, _ in calls]
+    try:
+        for _, outcome in as_completed(futures, with_results=True):
+            yield outcome
+    finally:
+        client.cancel(futures)
