@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairbai import sampling, stopping
+    from fairbai import environments, sampling, stopping
     from fairbai.allocation import (
         Allocation,
         AllocationBatch,
@@ -44,6 +44,7 @@ __all__ = [
     "Status",
     "Study",
     "Summary",
+    "environments",
     "lower_bound",
     "price_of_fairness",
     "rates",
@@ -60,7 +61,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: Numba alone takes most of half a second to import."""
     if name not in __all__:
         raise AttributeError(f"module 'fairbai' has no attribute {name!r}")
-    if name in ("sampling", "stopping"):
+    if name in ("environments", "sampling", "stopping"):
         return import_module(f"fairbai.{name}")
     for package in ("problems", "allocation", "identifier", "simulation"):
         module = import_module(f"fairbai.{package}")

@@ -65,7 +65,7 @@ class Row:
         ]
 
 
-HEADER = ["delta", "stop is", "stopping time", "errors [95 %]", "violation", "lower bound", "of it", "censored"]
+HEADER = ["delta", "stop is", "stopping time", "errors [95 %]", "violation", "lower bound", "efficiency", "censored"]
 
 
 @dataclass(frozen=True)

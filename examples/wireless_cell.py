@@ -1,0 +1,74 @@
+"""A base station looks for its best UE and gives every UE its floor: run it with `python examples/wireless_cell.py`.
+
+The cell is that of the paper's scheduling experiments: ten UEs, of which one is served in a slot. The picture shows
+where they are, and their shares of the slots beside their floors. Needs the extra `wireless`.
+"""
+
+import argparse
+from pathlib import Path
+
+import gymnasium
+from matplotlib.figure import Figure
+
+import fairbai as fb
+from fairbai import environments
+
+DELTA = 0.05
+FLOORS = 0.9  # their sum; each UE's floor is the larger, the lower its rate
+
+
+def floors(cell: environments.WirelessCell) -> fb.rates.Constant:
+    """Floors that make up for poor channels, as an operator may set them."""
+    return fb.rates.Constant(FLOORS * (1.0 / cell.means) / (1.0 / cell.means).sum())
+
+
+def schedule(env: gymnasium.Env, scheduler: fb.Identifier, seed: int) -> fb.Status:
+    """Slot by slot until the scheduler has stopped; `environments.play` is this loop, with checks."""
+    env.reset(seed=seed)
+    while not scheduler.stopped:
+        ue = scheduler.ask()
+        _, throughput, _, _, _ = env.step(ue)
+        scheduler.tell(ue, throughput)
+    return scheduler.status()
+
+
+def table(cell: environments.WirelessCell, status: fb.Status) -> list[str]:
+    """What every UE got."""
+    lines = [f"{'UE':>3}{'rate':>8}{'estimate':>10}{'slots':>8}{'share':>9}{'floor':>9}"]
+    for ue, rate in enumerate(cell.means):
+        counts = f"{status.assigned[ue]:>8,}{status.shares[ue]:>9.2%}{status.floors[ue]:>9.2%}"
+        lines.append(f"{ue:>3}{rate:>8.3f}{status.means[ue]:>10.3f}{counts}")
+    return lines
+
+
+def picture(cell: environments.WirelessCell, status: fb.Status, file: Path) -> None:
+    """The cell with shares and floors, as PNG, SVG or PDF, by the name of the file."""
+    figure = Figure(figsize=(8.0, 8.0), layout="constrained")
+    axes = figure.add_subplot()
+    environments.draw_cell(cell, axes, status.shares, status.floors)
+    axes.set_title(f"{status.assigned.sum():,} slots: UE {status.recommendation} has the best channel", fontsize=11)
+    figure.savefig(file, dpi=150)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Schedule the paper's wireless cell, with a floor for every UE.")
+    parser.add_argument("--seed", type=int, default=1, help="of the channel and of the scheduler (default: 1)")
+    parser.add_argument("--out", type=Path, default=Path("wireless_cell.png"), help="the picture, .png or .svg")
+    options = parser.parse_args()
+
+    cell = environments.WirelessCell.paper()
+    env = gymnasium.make("fairbai/WirelessCell-v0", cell=cell)
+    rates = floors(cell)
+    print("Scheduling (the first run compiles the kernels: up to a minute) ...", flush=True)
+    status = schedule(env, fb.Identifier(cell.ues, DELTA, rates=rates, seed=options.seed), options.seed)
+    print("\n".join(table(cell, status)))
+    print(f"UE {status.recommendation} has the best channel: found in {status.assigned.sum():,} slots, and wrong with")
+    print(f"probability at most {DELTA:.0%}. Every UE got its floor or more.")
+    price = fb.price_of_fairness(cell.instance(rates))
+    print(f"The floors make the search {price.ratio:.2f} times as long as it would be without them.")
+    picture(cell, status, options.out)
+    print(f"The picture is in {options.out}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Tables, figures and reports: what the simulations and the allocations look like."""

@@ -1,0 +1,129 @@
+"""The instances of the paper's experiments, each declared once.
+
+The paper is Russo and Vannella, "Fair Best Arm Identification with Fixed Confidence". All rewards are Gaussian with
+variance 1. Floors are either known beforehand (*prespecified*) or follow from the means (*theta_dependent*), and
+either ask for trials where the search needs them anyway (*agonistic*) or where it does not (*antagonistic*).
+
+Instances are built on first use: ``rates.blended`` has to solve them first.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+import numpy as np
+
+from fairbai.problems import Instance, rates
+from fairbai.problems.checks import Array
+
+Table = Literal["synthetic", "scheduling"]
+Constraints = Literal["prespecified", "theta_dependent"]
+Side = Literal["agonistic", "antagonistic"]
+Model = Literal["linear", "equal gaps", "scheduling"]
+
+SIDES: tuple[Side, Side] = ("agonistic", "antagonistic")
+
+# The data rate of every user of the wireless cell when it alone is served; see fairbai.environments.
+CELL_MEANS = (
+    0.4371131578979562,
+    0.3181990531355569,
+    0.5244807784740037,
+    0.5707506829307624,
+    1.2368434591166806,
+    0.7450111181763259,
+    2.012212469344499,
+    1.2491273988996408,
+    0.9936107181837053,
+    0.6028449345238708,
+)
+
+_ALPHA = {"agonistic": 0.9, "antagonistic": 0.1}
+_LEARNED = {"agonistic": rates.InverseGap, "antagonistic": rates.Gap}
+_WORDS = {"prespecified": "pre-specified floors", "theta_dependent": "θ-dependent floors"}
+
+
+@dataclass(frozen=True, eq=False)
+class PaperSetting:
+    """An instance of the paper and where it belongs.
+
+    Attributes:
+        table: The results table that has it; None for those of the appendix alone.
+        constraints: Whether the floors are known beforehand or follow from the means.
+        setting: Whether the floors help the search for the best arm or hinder it.
+        model: What the means look like.
+        instance: The question itself.
+        title: A heading.
+    """
+
+    table: Table | None
+    constraints: Constraints
+    setting: Side
+    model: Model
+    instance: Instance
+    title: str
+
+    @property
+    def name(self) -> str:
+        """A name for files: model, constraints and setting."""
+        return f"{self.model}-{self.constraints}-{self.setting}".replace(" ", "-").replace("_", "-")
+
+
+def linear_means(arms: int, top: float) -> Array:
+    """Means at equal distances from 0 to ``top``: the last arm is the best."""
+    return np.linspace(0.0, top, arms)
+
+
+def equal_gap_means(arms: int, gap: float) -> Array:
+    """All means 0 but the last, which is better by ``gap``."""
+    means = np.zeros(arms)
+    means[-1] = gap
+    return means
+
+
+@cache
+def table_settings() -> tuple[PaperSetting, ...]:
+    """The eight settings of the paper's two results tables, in the order of their columns."""
+    ten = linear_means(10, 10 / 2.5)
+    fifteen = linear_means(15, 5.0)
+    cell = np.array(CELL_MEANS)
+    return (
+        *(_prespecified("synthetic", "linear", ten, 0.9, side) for side in SIDES),
+        *(_theta_dependent("synthetic", "linear", fifteen, 0.7, side) for side in SIDES),
+        *(_prespecified("scheduling", "scheduling", cell, 0.9, side) for side in SIDES),
+        *(_theta_dependent("scheduling", "scheduling", cell, 0.9, side) for side in SIDES),
+    )
+
+
+@cache
+def equal_gap_settings() -> tuple[PaperSetting, ...]:
+    """The two settings with equal gaps, which only the appendix has."""
+    means = equal_gap_means(10, 10 / 5)
+    return tuple(_prespecified(None, "equal gaps", means, 0.99, side) for side in SIDES)
+
+
+def select(
+    model: Model | None = None, constraints: Constraints | None = None, setting: Side | None = None
+) -> tuple[PaperSetting, ...]:
+    """The settings of the paper, all ten or those that fit."""
+    asked = {"model": model, "constraints": constraints, "setting": setting}
+    return tuple(
+        one
+        for one in (*table_settings(), *equal_gap_settings())
+        if all(value is None or getattr(one, name) == value for name, value in asked.items())
+    )
+
+
+def _prespecified(table: Table | None, model: Model, means: Array, p0: float, side: Side) -> PaperSetting:
+    rate = rates.blended(Instance(means), p0, _ALPHA[side])
+    return _setting(table, "prespecified", side, model, Instance(means, rates=rate))
+
+
+def _theta_dependent(table: Table | None, model: Model, means: Array, p0: float, side: Side) -> PaperSetting:
+    return _setting(table, "theta_dependent", side, model, Instance(means, rates=_LEARNED[side](p0)))
+
+
+def _setting(
+    table: Table | None, constraints: Constraints, side: Side, model: Model, instance: Instance
+) -> PaperSetting:
+    title = f"{model.capitalize()}, {_WORDS[constraints]}, {side}"
+    return PaperSetting(table, constraints, side, model, instance, title)
