@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fairbai.kernels.rates import spare_share
 from fairbai.kernels.settling import furthest_behind, settling_trials
+from fairbai.kernels.settling import settle as settle_at_once
 from fairbai.kernels.state import ASSIGNED, PENALTY, ROUND, START
 
 
@@ -111,3 +112,54 @@ def test_floors_that_sum_to_one_are_rounded_down(assigned: list[int], floors: li
 def test_floors_that_sum_to_one_can_be_out_of_reach(assigned: list[int], floors: list[float]) -> None:
     """The last arm has had too much for any total of up to a milliard trials."""
     assert settle(assigned, floors) == 0
+
+
+# All trials of settling at once, as a simulated run takes them
+
+
+def at_once(assigned: list[int], floors: list[float]) -> list[int]:
+    state, numbers = arrays(assigned)
+    share, pulls = np.array(floors), np.zeros(len(assigned), dtype=np.int64)
+    total = settle_at_once(state, numbers, share, spare_share(share), pulls)
+    assert total == sum(assigned) + settle(assigned, floors) == pulls.sum()
+    assert state[ASSIGNED].tolist() == assigned
+    return [int(count) for count in pulls]
+
+
+def one_by_one(assigned: list[int], floors: list[float]) -> list[int]:
+    """As an Identifier gives them."""
+    state, _ = arrays(assigned)
+    share = np.array(floors)
+    total = sum(assigned) + settle(assigned, floors)
+    for _ in range(total - sum(assigned)):
+        state[ASSIGNED, furthest_behind(state, share, total, spare_share(share))] += 1.0
+    return [int(count) for count in state[ASSIGNED]]
+
+
+@given(cases())
+def test_at_once_is_one_by_one(case: tuple[list[int], list[float]]) -> None:
+    assert at_once(*case) == one_by_one(*case)
+
+
+@given(st.lists(st.integers(1, 40), min_size=2, max_size=6), st.data())
+def test_at_once_is_one_by_one_for_floors_that_sum_to_one(assigned: list[int], data: st.DataObject) -> None:
+    """Rounded down, these leave a few trials that no arm must have."""
+    parts = data.draw(st.lists(st.integers(1, 10), min_size=len(assigned), max_size=len(assigned)))
+    floors = [part / sum(parts) for part in parts]
+    assert at_once(assigned, floors) == one_by_one(assigned, floors)
+
+
+@pytest.mark.parametrize(
+    ("assigned", "floors"), [([10, 10, 5], [0.6, 0.4, 0.0]), ([10, 10, 10], [0.5, 0.5 - 1e-12, 1e-12])]
+)
+def test_at_once_leaves_what_is_out_of_reach(assigned: list[int], floors: list[float]) -> None:
+    assert at_once(assigned, floors) == assigned
+
+
+@pytest.mark.parametrize("spare", [1e-3, 1e-5, 1e-6])
+def test_at_once_for_floors_that_leave_little(spare: float) -> None:
+    """Millions of trials, one by one for nobody: every floor is met, and no arm that has enough gets more."""
+    assigned, floors = [30, 10, 2], [0.2, 0.3, 0.5 - spare]
+    pulls = at_once(assigned, floors)
+    total = sum(pulls)
+    assert pulls == [max(n, math.ceil(p * total)) for p, n in zip(floors, assigned, strict=True)]

@@ -20,7 +20,7 @@ from collections import namedtuple
 import numpy as np
 
 from fairbai.kernels.families import GAUSSIAN, divergence, relative_weight, transport, variance
-from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.jit import borrowed, entry, kernel
 from fairbai.kernels.rates import EPSILON, unspent
 
 TOLERANCE = 1e-11
@@ -351,7 +351,8 @@ def least_cost(family, means, scales, weights, best):
 
 
 @kernel
-def _allocate(family, means, scales, floors, spare, start, weights, room):
+def allocate_in_line(family, means, scales, floors, spare, start, weights, room):
+    """``allocate``, for callers that solve again and again."""
     arms, r = _prepare(family, means, scales, floors, spare, room)
     if spare <= 0.0:  # there is no choice
         weights[:] = floors
@@ -369,14 +370,17 @@ def allocate(family, means, scales, floors, spare, start, weights, room):
     """Write w*_p into ``weights``.
 
     ``start`` is the r of a similar instance whose solution is in ``weights``, to begin there, or 0; ``spare`` is
-    1 - sum p, at least 0. With ties for the best arm the allocation is the limit of a vanishing gap: all that is spare goes to the tied arms.
+    1 - sum p, at least 0. With ties for the best arm the allocation is the limit of a vanishing gap: all that is spare
+    goes to the tied arms.
 
     Returns:
         The best arm, 1 / T*_p, the certified relative gap between T*_p as returned and its dual bound, and r.
     """
+    means, scales, floors = borrowed(means), borrowed(scales), borrowed(floors)
+    weights, room = borrowed(weights), borrowed(room)
     if family == GAUSSIAN:  # a constant, so that the compiler drops the other families: twice as fast
-        return _allocate(GAUSSIAN, means, scales, floors, spare, start, weights, room)
-    return _allocate(family, means, scales, floors, spare, start, weights, room)
+        return allocate_in_line(GAUSSIAN, means, scales, floors, spare, start, weights, room)
+    return allocate_in_line(family, means, scales, floors, spare, start, weights, room)
 
 
 @kernel
@@ -391,6 +395,7 @@ def _legal(low, high, means, floors, rest):
 @entry
 def allocate_batch(family, low, high, means, scales, floors, weights, best, costs, gaps):
     """``allocate`` for every row; ``scales`` are the same for all. Returns the first row that is not legal, or -1."""
+    means, scales, floors, weights = borrowed(means), borrowed(scales), borrowed(floors), borrowed(weights)
     room = workspace(means.shape[1])
     for i in range(means.shape[0]):
         rest = unspent(floors[i])
@@ -398,7 +403,7 @@ def allocate_batch(family, low, high, means, scales, floors, weights, best, cost
             return i
         spare = rest if rest > EPSILON else 0.0
         if family == GAUSSIAN:  # in line: for ten arms a call is a tenth of the time
-            solved = _allocate(GAUSSIAN, means[i], scales, floors[i], spare, 0.0, weights[i], room)
+            solved = allocate_in_line(GAUSSIAN, means[i], scales, floors[i], spare, 0.0, weights[i], room)
         else:
             solved = allocate(family, means[i], scales, floors[i], spare, 0.0, weights[i], room)
         best[i], costs[i], gaps[i], _ = solved

@@ -1,9 +1,10 @@
-"""The three steps of an experiment, as Python and the run loop call them: assign an arm, observe a reward, reconsider.
+"""The three steps of an experiment: assign an arm, observe a reward, reconsider.
 
-The configuration is two small arrays, so that a call from Python stays cheap.
+Each is written once: as a kernel that the run loop takes in line, and as the entry that Python calls. The configuration
+is two small arrays, so that a call from Python stays cheap.
 """
 
-from fairbai.kernels.jit import entry
+from fairbai.kernels.jit import borrowed, entry, kernel
 from fairbai.kernels.rates import spare_share
 from fairbai.kernels.rng import two_uniforms
 from fairbai.kernels.sampling import choose, refresh
@@ -18,29 +19,53 @@ P0, TEMPERATURE, PARAMETER, THRESHOLD = range(4)
 """Reals: the parameters of the rate, of the sampling rule and of the stopping rule."""
 
 
+@kernel
+def choose_arm(family, codes, reals, state, numbers, policy, uniform):
+    """Choose the next arm and count it as assigned. ``family`` is that of the codes, or a constant."""
+    rule, origin, learned = codes[RULE], codes[ORIGIN], codes[LEARNED] == 1
+    return choose(family, rule, origin, reals[PARAMETER], learned, state, numbers, policy, uniform)
+
+
+@kernel
+def count_reward(family, codes, reals, state, numbers, arm, reward):
+    """Count a reward."""
+    learn(family, state, numbers, arm, reward)
+    _fill_penalty(family, codes, reals, state, arm)
+
+
+@kernel
+def _fill_penalty(family, codes, reals, state, arm):
+    count, total = state[OBSERVED, arm], state[SUM, arm]
+    state[PENALTY, arm] = penalty(family, codes[STOPPING], reals[THRESHOLD], count, total)
+
+
+@kernel
+def weigh(family, codes, reals, state, numbers, room):
+    """Bring floors and allocation up to date with the rewards; returns the evidence."""
+    refresh(family, codes[RATE], reals[P0], reals[TEMPERATURE], codes[RULE], state, numbers, room)
+    return evidence(family, codes[STOPPING], reals[THRESHOLD], state, numbers)
+
+
 @entry
 def assign(codes, reals, state, numbers, policy):
     """Choose the next arm and count it as assigned."""
+    codes, reals, state, numbers = borrowed(codes), borrowed(reals), borrowed(state), borrowed(numbers)
     uniform, _ = two_uniforms(codes[SEED], codes[RUN], int(numbers[ROUND]))
-    return choose(
-        codes[FAMILY],
-        codes[RULE],
-        codes[ORIGIN],
-        reals[PARAMETER],
-        codes[LEARNED] == 1,
-        state,
-        numbers,
-        policy,
-        uniform,
-    )
+    return choose_arm(codes[FAMILY], codes, reals, state, numbers, borrowed(policy), uniform)
 
 
 @entry
 def observe(codes, reals, state, numbers, arm, reward):
     """Count a reward."""
-    learn(codes[FAMILY], state, numbers, arm, reward)
-    count, total = state[OBSERVED, arm], state[SUM, arm]
-    state[PENALTY, arm] = penalty(codes[FAMILY], codes[STOPPING], reals[THRESHOLD], count, total)
+    codes, reals, state, numbers = borrowed(codes), borrowed(reals), borrowed(state), borrowed(numbers)
+    count_reward(codes[FAMILY], codes, reals, state, numbers, arm, reward)
+
+
+@entry
+def reconsider(codes, reals, state, numbers, room):
+    """Bring floors and allocation up to date with the rewards; returns the evidence."""
+    codes, reals, state, numbers = borrowed(codes), borrowed(reals), borrowed(state), borrowed(numbers)
+    return weigh(codes[FAMILY], codes, reals, state, numbers, borrowed(room))
 
 
 @entry
@@ -52,17 +77,8 @@ def recount(codes, reals, state, numbers):
         numbers[SEEN] += state[OBSERVED, arm]
         if state[OBSERVED, arm] > 0.0:
             estimate(codes[FAMILY], state, arm)
-            state[PENALTY, arm] = penalty(
-                codes[FAMILY], codes[STOPPING], reals[THRESHOLD], state[OBSERVED, arm], state[SUM, arm]
-            )
+            _fill_penalty(codes[FAMILY], codes, reals, state, arm)
         else:
             numbers[UNSEEN] += 1.0
     numbers[SPARE] = spare_share(state[FLOOR])
-    return evidence(codes[FAMILY], codes[STOPPING], reals[THRESHOLD], state, numbers)
-
-
-@entry
-def reconsider(codes, reals, state, numbers, room):
-    """Bring floors and allocation up to date with the rewards; returns the evidence."""
-    refresh(codes[FAMILY], codes[RATE], reals[P0], reals[TEMPERATURE], codes[RULE], state, numbers, room)
     return evidence(codes[FAMILY], codes[STOPPING], reals[THRESHOLD], state, numbers)

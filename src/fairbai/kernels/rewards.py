@@ -86,13 +86,13 @@ def standard_normal(uniform):
 def _poisson(mean, at_mode, below, uniform):
     """The quantile of a Poisson law, by a search from its mode: about sqrt(mean) steps."""
     count, chance, reached = math.floor(mean), at_mode, below
-    if uniform < reached:
-        while count > 0.0 and uniform < reached - chance:
+    if uniform < reached:  # either search ends where the sum does not move any more
+        while count > 0.0 and uniform < reached - chance and chance > 1e-18:
             reached -= chance
             chance *= count / mean
             count -= 1.0
         return count
-    while uniform >= reached and chance > 1e-18:  # beyond that the sum does not move any more
+    while uniform >= reached and chance > 1e-18:
         count += 1.0
         chance *= mean / count
         reached += chance

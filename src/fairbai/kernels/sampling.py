@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from fairbai.kernels.allocation import ROWS, allocate
-from fairbai.kernels.families import BERNOULLI, divergence, transport
+from fairbai.kernels.allocation import ROWS, allocate, allocate_in_line
+from fairbai.kernels.families import BERNOULLI, GAUSSIAN, divergence, transport
 from fairbai.kernels.jit import kernel
 from fairbai.kernels.rates import CONSTANT, fill_floors, spare_share
 from fairbai.kernels.state import (
@@ -57,8 +57,11 @@ def refresh(family, rate, p0, temperature, rule, state, numbers, room):
         floors, spare = (state[FLOOR], numbers[SPARE]) if fair else (room[0], 1.0)
         if not fair:
             floors[:] = 0.0
-        solved = allocate(family, state[INSIDE], state[SCALE], floors, spare, numbers[START], state[WEIGHT], room[1:])
-        numbers[START] = solved[3]
+        problem = (state[INSIDE], state[SCALE], floors, spare, numbers[START], state[WEIGHT], room[1:])
+        if family == GAUSSIAN:  # the others are slow enough for a call not to matter
+            numbers[START] = allocate_in_line(GAUSSIAN, *problem)[3]
+        else:
+            numbers[START] = allocate(family, *problem)[3]
 
 
 @kernel

@@ -74,17 +74,14 @@ def furthest_behind(state, floors, total, spare):
 
 @kernel
 def settle(state, numbers, floors, spare, pulls):
-    """The trials of every arm after settling, as ``furthest_behind`` would give them one by one; returns their sum."""
-    total = numbers[ROUND] + settling_trials(state, numbers, floors, spare)
-    rest = total
+    """The trials of every arm after settling, as ``furthest_behind`` would give them one by one; returns their sum.
+
+    The further trials are as many as are lacking, so that every arm ends with what it is owed or what it had.
+    """
+    more = settling_trials(state, numbers, floors, spare)
+    total = numbers[ROUND] + more
     for a in range(floors.size):
-        pulls[a] = max(state[ASSIGNED, a], owed(floors[a], total, spare))
-        rest -= pulls[a]
-    while rest > 0.0:  # only floors that sum to 1, which are rounded down, leave some: fewer than there are arms
-        furthest = 0
-        for a in range(1, floors.size):
-            if owed(floors[a], total, spare) - pulls[a] > owed(floors[furthest], total, spare) - pulls[furthest]:
-                furthest = a
-        pulls[furthest] += 1.0
-        rest -= 1.0
+        pulls[a] = state[ASSIGNED, a]
+        if more > 0:  # else all have what they are owed, or floors that sum to 1 are out of reach
+            pulls[a] = max(state[ASSIGNED, a], owed(floors[a], total, spare))
     return total

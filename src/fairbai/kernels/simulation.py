@@ -9,13 +9,13 @@ from collections import namedtuple
 
 import numpy as np
 
-from fairbai.kernels.experiment import FAMILY, LEARNED, ORIGIN, PARAMETER, RULE, SEED, observe, reconsider
-from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.experiment import FAMILY, SEED, choose_arm, count_reward, weigh
+from fairbai.kernels.families import GAUSSIAN
+from fairbai.kernels.jit import borrowed, entry, kernel
 from fairbai.kernels.rates import EPSILON, unspent
 from fairbai.kernels.rewards import FLOOR as TRUE_FLOOR
 from fairbai.kernels.rewards import reward
 from fairbai.kernels.rng import two_uniforms
-from fairbai.kernels.sampling import choose
 from fairbai.kernels.settling import settle
 from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, ROUND, SPARE, UNSEEN, largest
 
@@ -94,7 +94,10 @@ def draw(codes, truth, run, number, arm):
 def _custom_floors(custom, state, numbers):
     """The floors that a compiled function of the user gives; whether they are floors."""
     floors = state[FLOOR]
-    floors[:] = custom(state[MEAN].copy())
+    found = np.asarray(custom(state[MEAN].copy()))
+    if found.ndim > 0 and found.size != floors.size:
+        return False
+    floors[:] = found
     for a in range(floors.size):
         if not floors[a] >= 0.0:
             return False
@@ -109,12 +112,11 @@ def _custom_floors(custom, state, numbers):
 
 
 @entry
-def simulate_runs(codes, reals, before, truth, levels, settles, longest, grid, first, custom, room, record):
+def simulate_runs(experiment, before, truth, levels, settles, longest, grid, first, custom, record):
     """Runs ``first``, ``first`` + 1, ... into the rows of ``record``.
 
     Args:
-        codes: The configuration, as in ``kernels.experiment``.
-        reals: Its numbers.
+        experiment: The arrays of ``kernels.experiment``: codes, reals, state, numbers, policy and room.
         before: The state and the numbers of an experiment that has not begun.
         truth: Of the rewards, as in ``kernels.rewards``.
         levels: What the evidence must reach, one for each delta, rising.
@@ -123,36 +125,34 @@ def simulate_runs(codes, reals, before, truth, levels, settles, longest, grid, f
         grid: The rounds to trace.
         first: The number of the first run.
         custom: None, or a compiled function from means to floors.
-        room: The workspace of the rule.
         record: What is kept.
 
     Returns:
         The run in which ``custom`` gave something else than floors, whose means are then in ``truth``; else -1.
     """
-    state, numbers = np.empty_like(before[0]), np.empty_like(before[1])
-    policy = np.empty(state.shape[1])
+    if experiment[0][FAMILY] == GAUSSIAN:  # a constant, so that the compiler drops the other families
+        return _simulate(GAUSSIAN, experiment, before, truth, levels, settles, longest, grid, first, custom, record)
+    family = experiment[0][FAMILY]
+    return _simulate(family, experiment, before, truth, levels, settles, longest, grid, first, custom, record)
+
+
+@kernel
+def _simulate(family, experiment, before, truth, levels, settles, longest, grid, first, custom, record):
+    codes, reals, state = borrowed(experiment[0]), borrowed(experiment[1]), borrowed(experiment[2])
+    numbers, policy, room = borrowed(experiment[3]), borrowed(experiment[4]), borrowed(experiment[5])
+    truth, levels = borrowed(truth), borrowed(levels)
     watched = record.histogram.shape[1] > 1 or grid.size > 0
     for row in range(record.decided.shape[0]):
         state[:], numbers[:] = before[0], before[1]
         run, column = first + row, 0
         while column < levels.size and numbers[ROUND] < longest:
             for_rule, for_reward = two_uniforms(codes[SEED], run, int(numbers[ROUND]))
-            arm = choose(
-                codes[FAMILY],
-                codes[RULE],
-                codes[ORIGIN],
-                reals[PARAMETER],
-                codes[LEARNED] == 1,
-                state,
-                numbers,
-                policy,
-                for_rule,
-            )
-            observe(codes, reals, state, numbers, arm, reward(codes[FAMILY], truth, arm, for_reward))
+            arm = choose_arm(family, codes, reals, state, numbers, policy, for_rule)
+            count_reward(family, codes, reals, state, numbers, arm, reward(family, truth, arm, for_reward))
             if custom is not None and numbers[UNSEEN] == 0.0 and not _custom_floors(custom, state, numbers):
                 truth[0] = state[MEAN]
                 return run
-            score, _, glr, _, _ = reconsider(codes, reals, state, numbers, room)
+            score, _, glr, _, _ = weigh(family, codes, reals, state, numbers, room)
             if watched or score >= levels[column]:
                 column = note(truth, levels, settles, grid, state, numbers, score, glr, record, row, column)
         give_up(truth, levels, state, numbers, record, row, column)

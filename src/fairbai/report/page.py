@@ -22,7 +22,7 @@ class Exhibit:
         title: In a few words.
         caption: What it shows.
         claim: What the paper says about it; empty for our own.
-        finding: What came out here.
+        finding: What came out here: a verdict, then details.
         image: Its PNG file.
     """
 
@@ -31,7 +31,7 @@ class Exhibit:
     title: str
     caption: str
     claim: str
-    finding: str
+    finding: Sequence[str]
     image: Path
 
 
@@ -77,11 +77,13 @@ def _figure(exhibit: Exhibit) -> str:
     image = base64.b64encode(exhibit.image.read_bytes()).decode()
     kept = " ".join(f'<a href="figures/{exhibit.name}.{kind}">{kind.upper()}</a>' for kind in ("png", "svg", "pdf"))
     claim = f"<dt>The paper</dt><dd>{escape(exhibit.claim)}</dd>" if exhibit.claim else ""
+    details = "".join(f"<li>{escape(line)}</li>" for line in exhibit.finding[1:])
+    finding = escape(exhibit.finding[0]) + (f"<ul>{details}</ul>" if details else "")
     return (
         f'<figure id="{exhibit.name}"><h3>{escape(exhibit.title)} <small>{escape(exhibit.place)}</small></h3>'
         f'<img alt="{escape(exhibit.caption)}" src="data:image/png;base64,{image}">'
         f"<figcaption>{escape(exhibit.caption)} <span>{kept}</span></figcaption>"
-        f"<dl>{claim}<dt>Here</dt><dd>{escape(exhibit.finding)}</dd></dl></figure>"
+        f"<dl>{claim}<dt>Here</dt><dd>{finding}</dd></dl></figure>"
     )
 
 

@@ -6,6 +6,7 @@ With constant 1 that is false (docs/errata.md). What holds is max_a w*_a / (p_a 
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,11 @@ from fairbai.report import style
 from fairbai.report.settings import equal_gap_means, linear_means
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+Pattern = Callable[[Array], Array]
+"""How floors are spread over the arms, given the means; up to a factor."""
 
 PRICE = r"price $T^\star_p/T^\star$"
 SPARE = r"$1/(1-p_{\mathrm{sum}})$"
@@ -82,7 +84,7 @@ def price_of_hindering_floors() -> "Figure":
 @style.applied()
 def price_with_equal_gaps() -> "Figure":
     """The paper's main text, case 2: equal gaps, p = 0 for the best arm and (w*_a + 1/K)/2 for the others, over K."""
-    found = [prices(means, floors[None, :]) for means, floors in map(_between, ARMS)]
+    found = [prices(means, floors[None, :]) for means, floors in map(between, ARMS)]
     ratio = np.array([one.ratio[0] for one in found])
     spare = np.array([one.spare[0] for one in found])
     smallest = ARMS * np.array([one.smallest[0] for one in found])
@@ -147,7 +149,7 @@ def inverse_gap_pattern(means: Array) -> Array:
     return pattern
 
 
-def _scaling(pattern: "Callable[[Array], Array]") -> "Figure":
+def _scaling(pattern: Pattern) -> "Figure":
     """Prices over p in (0, 1/K) for both models (rows) and three numbers of arms (columns)."""
     figure, axes = style.panels(style.TWO_COLUMNS, 4.4, 2, 3, sharex="col", sharey="row")
     models = (("means linear in [0, 1]", linear_means, 1.0), ("equal gaps of 0.1", equal_gap_means, 0.1))
@@ -171,7 +173,7 @@ def _scaling(pattern: "Callable[[Array], Array]") -> "Figure":
     return figure
 
 
-def _between(arms: int) -> tuple[Array, Array]:
+def between(arms: int) -> tuple[Array, Array]:
     """Means with equal gaps, and floors halfway between w* and 1/K, but none for the best arm."""
     means = equal_gap_means(arms, 1.0)
     floors = (solve(Instance(means)).weights + 1.0 / arms) / 2.0

@@ -47,8 +47,7 @@ class Experiment:
         self.sampling: SamplingRule = _instance_of("sampling", SamplingRule, sampling, FairTopTwo())
         self.stopping: StoppingRule = _instance_of("stopping", StoppingRule, stopping, Mixture())
         self.stopping.check(self.family)
-        if not isinstance(seed, (int, np.integer)) or not 0 <= seed <= LARGEST_SEED:
-            raise ValueError(f"seed must be a whole number from 0 to 2**63 - 1, got {seed!r}")
+        seed = checked_seed(seed)
         learned = not isinstance(self.rates, Constant)
         rate = getattr(self.rates, "code", CONSTANT)
         self.python_rates = learned and rate == CONSTANT
@@ -119,6 +118,13 @@ class Experiment:
     def _set_floors(self, floors: Array) -> None:
         self.state[rows.FLOOR] = floors
         self.numbers[rows.SPARE] = spare_share(self.state[rows.FLOOR])
+
+
+def checked_seed(seed: Any) -> int:
+    """``seed`` as an int that the random stream takes."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed <= LARGEST_SEED:
+        raise ValueError(f"seed must be a whole number from 0 to 2**63 - 1, got {seed!r}")
+    return int(seed)
 
 
 def _instance_of(name: str, kind: type, value: Any, default: Any) -> Any:

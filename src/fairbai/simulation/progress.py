@@ -16,8 +16,8 @@ class _Silent(AbstractContextManager["_Silent"]):
         """Nothing to clear."""
 
 
-def progress_bar(total: int, shown: bool, done: int = 0) -> Any:
-    """A bar for ``total`` runs of which ``done`` are done already, on standard error."""
+def progress_bar(total: int, shown: bool, done: int = 0, unit: str = "runs") -> Any:
+    """A bar for ``total`` runs, or other units, of which ``done`` are done already; on standard error."""
     if not shown:
         return _Silent()
-    return needs("tqdm").tqdm(total=total, initial=done, unit=" runs", dynamic_ncols=True, smoothing=0.05)
+    return needs("tqdm").tqdm(total=total, initial=done, unit=f" {unit}", dynamic_ncols=True, smoothing=0.05)

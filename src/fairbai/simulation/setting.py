@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numba.extending import is_jitted
-from scipy.stats import poisson
+from scipy.special import pdtr
 
 from fairbai.allocation import lower_bound
 from fairbai.kernels import rewards
@@ -18,12 +18,12 @@ from fairbai.problems.families import Poisson
 from fairbai.problems.instance import Instance
 from fairbai.problems.rates import Custom
 from fairbai.sampling import FairTopTwo, SamplingRule
-from fairbai.sampling.experiment import Experiment
+from fairbai.sampling.experiment import Experiment, checked_seed
 from fairbai.simulation.runs import Runs
 from fairbai.stopping import Mixture, StoppingRule
 
 BINS = 1000
-LARGEST_POISSON = 1e12  # a reward takes about sqrt(mean) steps
+LARGEST_POISSON = 1e9  # a reward takes about sqrt(mean) steps
 MOST_ROUNDS = 2**53  # counts are exact up to here
 
 
@@ -75,13 +75,12 @@ class Setting:
             glr=record.glr,
         )
 
-    def _compiled(self, first: int, levels: Array, experiment: Experiment, record: kernels.Record) -> None:
+    def _compiled(self, first: int, levels: Array, one: Experiment, record: kernels.Record) -> None:
         truth = _truth(self.instance)
         function = _function(self.instance)
         failed = kernels.simulate_runs(
-            experiment.codes,
-            experiment.reals,
-            (experiment.state, experiment.numbers),
+            (one.codes, one.reals, one.state, one.numbers, one.policy, one.room),
+            (one.state.copy(), one.numbers.copy()),
             truth,
             levels,
             self.settle,
@@ -89,7 +88,6 @@ class Setting:
             np.array(self.grid, dtype=np.float64),
             first,
             function,
-            experiment.room,
             record,
         )
         if failed >= 0:
@@ -137,10 +135,10 @@ def make_setting(
         checked,
         FairTopTwo() if sampling is None else sampling,
         Mixture() if stopping is None else stopping,
-        bool(settle),
-        seed,
+        truth("settle", settle),
+        checked_seed(seed),
         rounds,
-        bool(histogram),
+        truth("histogram", histogram),
         _grid(trace, rounds),
     )
     setting.experiment()  # checks the rest
@@ -154,6 +152,13 @@ def whole(name: str, value: Any, low: int, high: int) -> int:
     return int(value)
 
 
+def truth(name: str, value: Any) -> bool:
+    """``value`` as a bool."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be true or false, got {value!r}")
+    return bool(value)
+
+
 def _grid(trace: bool | Sequence[int], rounds: int) -> tuple[int, ...]:
     """The rounds to trace: those given, or ten a decade."""
     if trace is False:
@@ -161,6 +166,8 @@ def _grid(trace: bool | Sequence[int], rounds: int) -> tuple[int, ...]:
     if trace is True:
         marks = np.floor(10.0 ** np.arange(0.0, math.log10(rounds) + 1e-9, 0.1))
         return tuple(int(mark) for mark in np.unique(marks))
+    if not isinstance(trace, (Sequence, np.ndarray)):
+        raise ValueError(f"trace must be True or rising rounds, got {trace!r}")
     grid = tuple(whole("trace", mark, 1, MOST_ROUNDS) for mark in trace)
     if any(one >= other for one, other in itertools.pairwise(grid)):
         raise ValueError(f"trace must be True or rising rounds, got {trace!r}")
@@ -188,8 +195,8 @@ def _truth(instance: Instance) -> Array:
     truth[rewards.FLOOR] = instance.floors
     if isinstance(instance.family, Poisson):
         mode = np.floor(instance.means)
-        truth[rewards.SPREAD] = poisson.pmf(mode, instance.means)
-        truth[rewards.BELOW] = poisson.cdf(mode, instance.means)
+        truth[rewards.BELOW] = pdtr(mode, instance.means)
+        truth[rewards.SPREAD] = truth[rewards.BELOW] - np.where(mode > 0.0, pdtr(mode - 1.0, instance.means), 0.0)
     return truth
 
 

@@ -152,8 +152,12 @@ def read_description(folder: Path) -> dict[str, Any] | None:
         text = (folder / DESCRIPTION).read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
-    found: dict[str, Any] = json.loads(text)
-    return found
+    try:
+        found = json.loads(text)
+        [Cell(**names) for names in found["cells"]]
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"{folder / DESCRIPTION} is not the description of a study") from None
+    return dict(found)
 
 
 def claim(folder: Path, description: dict[str, Any]) -> None:
@@ -161,6 +165,8 @@ def claim(folder: Path, description: dict[str, Any]) -> None:
     there = read_description(folder)
     if there is None:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
+        part = folder / f"{DESCRIPTION}.part"
+        part.write_text(json.dumps(description, indent=1), encoding="utf-8")
+        part.replace(folder / DESCRIPTION)  # a description that is there is whole
     elif there != json.loads(json.dumps(description)):
         raise ValueError(f"output {folder} holds another study: give another folder, or remove this one")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binomtest
+from scipy.special import betaincinv
 
 from fairbai.problems.checks import Array
 from fairbai.simulation.tables import aligned
@@ -96,10 +96,7 @@ def summarise(
     broken, broken_ci95 = mean_and_ci95(violation)
     answered = int(np.sum(~censored))
     wrong = int(np.sum(~correct & ~censored))
-    low, high = 0.0, 1.0
-    if answered:
-        interval = binomtest(wrong, answered).proportion_ci(0.95, "exact")
-        low, high = float(interval.low), float(interval.high)
+    low, high = _clopper_pearson(wrong, answered)
     return Row(
         delta=delta,
         proved=proved,
@@ -115,6 +112,13 @@ def summarise(
         efficiency=lower_bound / time,
         censored=len(stopping_time) - answered,
     )
+
+
+def _clopper_pearson(wrong: int, answered: int) -> tuple[float, float]:
+    """The exact 95 % interval of a share."""
+    low = 0.0 if wrong == 0 else float(betaincinv(wrong, answered - wrong + 1, 0.025))
+    high = 1.0 if wrong == answered else float(betaincinv(wrong + 1, answered - wrong, 0.975))
+    return low, high
 
 
 def mean_and_ci95(values: Sequence[float] | npt.NDArray[Any]) -> tuple[float, float]:

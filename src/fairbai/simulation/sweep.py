@@ -68,7 +68,9 @@ def sweep(
     if not isinstance(instances, Mapping) or not instances:
         raise ValueError(f"instances must be a dictionary of instances by name, got {instances!r}")
     rules, thresholds = _named("sampling", sampling), _named("stopping", stopping)
-    settles = [settle] if isinstance(settle, bool) else [bool(one) for one in settle]
+    settles = list(settle) if isinstance(settle, Sequence) and not isinstance(settle, str) else [settle]
+    if not settles or len(set(settles)) < len(settles):
+        raise ValueError(f"settle must be true, false, or both, got {settle!r}")
     cells = {
         Cell(name, rule, threshold, settled): make_setting(
             instances[name], deltas, rules[rule], thresholds[threshold], settled, seed, maximum_rounds, histogram
@@ -82,15 +84,20 @@ def sweep(
 
 
 def _named(what: str, parts: Mapping[str, Part] | Sequence[Part]) -> dict[str, Part]:
-    named = dict(parts) if isinstance(parts, Mapping) else {part.kind: part for part in parts}
-    if not named or len(named) < len(parts):
+    if isinstance(parts, Mapping):
+        named = dict(parts)
+    elif isinstance(parts, Sequence):
+        named = {getattr(part, "kind", "?"): part for part in parts}
+    else:
+        named = {}
+    if not named or len(named) < len(parts) or "?" in named:
         raise ValueError(f"{what} must be one or more rules of different kinds, or rules by name, got {parts!r}")
     return named
 
 
 def _in_memory(cells: dict[Cell, Setting], count: int, progress: bool) -> Study:
     found: dict[Cell, list[Runs]] = {cell: [] for cell in cells}
-    tasks = [(cell, piece) for cell in cells for piece in chunks_of(count)]
+    tasks = [(cell, piece) for cell in cells for piece in chunks_of(count, cells=len(cells))]
     for cell, part in _run(cells, tasks, progress):
         found[cell].append(part)
     return Study({cell: Runs.join(parts) for cell, parts in found.items()})
@@ -103,7 +110,7 @@ def _in_folder(cells: dict[Cell, Setting], count: int, root: Path, progress: boo
         (cell, piece)
         for cell, folder in folders.items()
         for first, gap in folder.missing(count)
-        for piece in chunks_of(gap, first)
+        for piece in chunks_of(gap, first, len(cells))
     ]
     for cell, part in _run(cells, tasks, progress, count * len(cells)):
         folders[cell].save(part)
@@ -126,18 +133,18 @@ def read_study(path: str | Path) -> dict[str, Any]:
     """The arguments of ``sweep`` from a TOML file; docs/simulation.md describes it."""
     try:
         form = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a TOML file: {error}") from None
     for key in form:
         if key not in FILE_KEYS:
             raise ValueError(f"{path} may have the keys {', '.join(FILE_KEYS)}, got {key!r}")
-    for key in ("instances", "sampling"):
+    form.setdefault("stopping", {"mixture": "mixture"})
+    for key in ("instances", "sampling", "stopping"):
         if not isinstance(form.get(key), dict) or not form[key]:
             raise ValueError(f"{path} must have a table [{key}] with at least one entry")
     form["instances"] = {name: _instance(name, entry) for name, entry in form["instances"].items()}
     form["sampling"] = {name: SamplingRule.from_dict(entry) for name, entry in form["sampling"].items()}
-    thresholds = form.get("stopping", {"mixture": "mixture"})
-    form["stopping"] = {name: StoppingRule.from_dict(entry) for name, entry in thresholds.items()}
+    form["stopping"] = {name: StoppingRule.from_dict(entry) for name, entry in form["stopping"].items()}
     return form
 
 

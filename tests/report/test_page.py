@@ -1,0 +1,83 @@
+"""The report: one file, whatever is said in it."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from fairbai.report.errata import Erratum
+from fairbai.report.page import Exhibit, write_page
+
+VOID = {"meta", "img", "br", "link", "input"}
+
+
+class Balanced(HTMLParser):
+    """Checks that every element is closed, and notes what there is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.sources: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if given.get("id"):
+            self.ids.append(str(given["id"]))
+        self.sources += [str(given[name]) for name in ("src", "href") if given.get(name)]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> str:
+    image = tmp_path / "one.png"
+    image.write_bytes(b"\x89PNG")
+    exhibit = Exhibit(
+        "one", "appendix", "A <b>title</b>", 'a "caption"', "x < y & z", ["Agrees.", "<i>more</i>"], image
+    )
+    own = Exhibit("two", "beyond the paper", "Ours", "caption", "", ["Better."], image)
+    erratum = Erratum("claim < 1", "truth & more", "two arms", {"price": 25.2525, "count": 3.0})
+    write_page(tmp_path / "index.html", ["It's <done>."], "<table></table>", [exhibit, own], [erratum])
+    return (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_it_is_well_formed_and_links_work(page: str) -> None:
+    parser = Balanced()
+    parser.feed(page)
+    assert parser.open == []
+    assert len(parser.ids) == len(set(parser.ids))
+    anchors = {source[1:] for source in parser.sources if source.startswith("#")}
+    assert anchors <= set(parser.ids)
+    assert {"tables", "figures", "errata", "one", "two"} <= anchors
+
+
+def test_it_needs_nothing_beside_it(page: str) -> None:
+    """Images are inside; the only files it points to are the same figures in other formats."""
+    parser = Balanced()
+    parser.feed(page)
+    outside = [source for source in parser.sources if not source.startswith(("#", "data:image/png;base64,"))]
+    assert all(re.fullmatch(r"figures/(one|two)\.(png|svg|pdf)", source) for source in outside)
+    assert "http" not in page
+    assert "@import" not in page
+
+
+def test_text_is_text(page: str) -> None:
+    assert "<b>title" not in page
+    assert "<i>more" not in page
+    assert "A &lt;b&gt;title&lt;/b&gt;" in page
+    assert "x &lt; y &amp; z" in page
+    assert "It&#x27;s &lt;done&gt;." in page
+
+
+def test_our_own_figures_have_no_claim_of_the_paper(page: str) -> None:
+    assert page.count("<dt>The paper</dt>") == 1
+    assert page.count("<dt>Here</dt>") == 2
+    assert ">25.25<" in page
+    assert ">3<" in page

@@ -1,0 +1,43 @@
+"""The progress bar: how far, how fast, how long still; or nothing at all."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from fairbai.simulation.progress import progress_bar
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_bar_shows_count_rate_and_time_left(capsys: Capture) -> None:
+    with progress_bar(10, shown=True) as bar:
+        bar.update(4)
+        bar.refresh()
+        bar.update(6)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "4/10" in printed.err
+    assert "10/10" in printed.err
+    assert "runs/s" in printed.err
+
+
+def test_bar_goes_on_where_it_stopped(capsys: Capture) -> None:
+    with progress_bar(10, shown=True, done=7) as bar:
+        assert bar.n == 7
+        bar.update(1)
+    assert "8/10" in capsys.readouterr().err
+
+
+def test_nothing_is_shown_unless_asked_for(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)  # nor is anything needed
+    with progress_bar(10, shown=False) as bar:
+        bar.update(3)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_bar_needs_the_report_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    with pytest.raises(ImportError, match=r"this needs tqdm: pip install 'fairbai\[report\]'"):
+        progress_bar(10, shown=True)

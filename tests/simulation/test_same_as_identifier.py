@@ -1,0 +1,128 @@
+"""A simulated run and an Identifier that is told the same rewards: the same arms, pull by pull, and the same answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fairbai as fb
+from tests.simulation.cases import FAMILIES, RATES, RULES, arms_of, compiled, follow
+
+MOST = 120
+DELTAS = [0.1, 0.3]
+STOPPING = [
+    fb.stopping.Heuristic(),
+    fb.stopping.Mixture(kappa=20.0, prior_mean=3.0),
+    fb.stopping.PairwiseGaussian(),
+    fb.stopping.KaufmannKoolen(),
+    fb.stopping.KaufmannKoolen(pairwise=False),
+]
+families = pytest.mark.parametrize("family", FAMILIES)
+
+
+def compare(instance: fb.Instance, rule: Any, seed: int, most: int = MOST, **settings: Any) -> None:
+    """Run 0 of a seed, with settling and without, at two deltas."""
+    every = {"sampling": rule, "seed": seed, "maximum_rounds": most, **settings}
+    plain = fb.simulate(instance, DELTAS, runs=1, trace=range(1, most + 1), **every)
+    settled = fb.simulate(instance, DELTAS, runs=1, settle=True, **every)
+    np.testing.assert_array_equal(plain.decision_time, settled.decision_time)
+    traced = arms_of(plain, 0)
+    for column, delta in enumerate(DELTAS):
+        path = follow(instance, most, seed, delta=delta, sampling=rule, **settings)
+        asked = path.arms[: path.decided] if path.decided > 0 else path.arms
+        assert traced[: len(asked)] == asked
+        assert plain.decision_time[0, column] == plain.stopping_time[0, column] == len(asked)
+        assert plain.pulls[0, column].tolist() == np.bincount(asked, minlength=instance.means.size).tolist()
+        answer = path.ident.recommendation if path.decided > 0 else -1
+        assert plain.recommendation[0, column] == settled.recommendation[0, column] == answer
+        assert settled.stopping_time[0, column] == len(path.arms)
+        assert settled.pulls[0, column].tolist() == path.ident.status().assigned.tolist()
+    assert len(traced) == plain.decision_time.max()
+
+
+@pytest.mark.slow_without_jit
+@families
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_family_and_rate(family: str, rule: str) -> None:
+    kind, means = FAMILIES[family]
+    for seed, rates in enumerate(RATES.values()):
+        compare(fb.Instance(means, kind, rates), RULES[rule], seed)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_on_a_few_rounds(rule: str) -> None:
+    """The same for the run without the JIT: every rule, family and rate in turn."""
+    place = list(RULES).index(rule)
+    kind, means = list(FAMILIES.values())[place % len(FAMILIES)]
+    compare(fb.Instance(means, kind, list(RATES.values())[place % len(RATES)]), RULES[rule], seed=3, most=25)
+
+
+@pytest.mark.slow_without_jit
+def test_custom_rates_that_are_compiled() -> None:
+    """One compilation serves every rule; it is the slow part."""
+    instance = fb.Instance([1.5, 0.5, 0.0], rates=fb.rates.Custom(compiled))
+    for seed, rule in enumerate(RULES.values()):
+        compare(instance, rule, seed)
+
+
+def test_compiled_rates_are_the_rates_of_their_function() -> None:
+    """The function as Python gives the same runs, by the other loop."""
+    instance = fb.Instance([3.0, 0.5, 0.0], rates=fb.rates.Custom(compiled))
+    plain = fb.Instance(instance.means, rates=fb.rates.Custom(lambda means: compiled(means)))
+    one, other = (fb.simulate(each, 0.2, runs=3, histogram=True) for each in (instance, plain))
+    np.testing.assert_array_equal(one.pulls, other.pulls)
+    np.testing.assert_array_equal(one.violation, other.violation)
+    np.testing.assert_array_equal(one.histogram, other.histogram)
+
+
+@pytest.mark.slow_without_jit
+@families
+def test_every_stopping_rule(family: str) -> None:
+    kind, means = FAMILIES[family]
+    instance = fb.Instance(means, kind, fb.rates.Constant(0.1))
+    for stopping in STOPPING:
+        if stopping.kind != "pairwise_gaussian" or kind.kind == "gaussian":
+            compare(instance, RULES["fair top-two"], seed=5, most=600, stopping=stopping)
+
+
+@pytest.mark.slow_without_jit
+@families
+@pytest.mark.parametrize("rule", ["f-tas", "fair top-two", "in Python"])
+def test_every_run_is_a_stream_of_its_own(family: str, rule: str) -> None:
+    """Run i is what an Identifier does on stream i of the seed."""
+    kind, means = FAMILIES[family]
+    instance = fb.Instance(means, kind, fb.rates.InverseGap(0.8))
+    runs = fb.simulate(instance, 0.2, RULES[rule], runs=4, seed=8, maximum_rounds=MOST, trace=range(1, MOST + 1))
+    for row in range(4):
+        path = follow(instance, MOST, 8, run=row, delta=0.2, sampling=RULES[rule], settle=False)
+        assert arms_of(runs, row) == path.arms
+
+
+@pytest.mark.parametrize("rule", ["f-tas", "fair top-two", "in Python"])
+def test_evidence_is_the_same(rule: str) -> None:
+    """The GLR at every round, which is 0 until every arm has a reward."""
+    instance = fb.Instance([1.5, 0.0, 0.5], rates=fb.rates.Constant([0.05, 0.5, 0.05]))
+    runs = fb.simulate(instance, 0.05, RULES[rule], runs=1, seed=2, maximum_rounds=40, trace=range(1, 41))
+    path = follow(instance, 40, 2, delta=0.05, sampling=RULES[rule], settle=False, watch=True)
+    assert len(path.glr) > 10
+    assert path.glr[0] == 0.0
+    assert runs.glr[0, : len(path.glr)].tolist() == path.glr
+    assert np.isnan(runs.glr[0, len(path.glr) :]).all()
+
+
+@pytest.mark.parametrize("floors", [[0.5, 0.3, 0.2], [1 / 3, 1 / 3, 1 / 3], [0.2, 0.05, 0.75], [0.6, 0.4, 0.0]])
+@pytest.mark.parametrize("rule", ["tas", "fair top-two"])
+def test_floors_that_sum_to_one(floors: list[float], rule: str) -> None:
+    """The last ones are out of reach once the third arm was pulled: then the decision is the stop."""
+    instance = fb.Instance([3.0, 1.0, 0.0], rates=fb.rates.Constant(floors))
+    for seed in range(3):
+        compare(instance, RULES[rule], seed, most=100)
+
+
+@pytest.mark.parametrize("spare", [0.01, 0.001])
+def test_floors_that_leave_little(spare: float) -> None:
+    instance = fb.Instance([3.0, 1.0, 0.0], rates=fb.rates.Constant([0.5, 0.3, 0.2 - spare]))
+    for seed in range(2):
+        compare(instance, RULES["top-two"], seed, most=100)
