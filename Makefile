@@ -17,8 +17,8 @@ $(STAMP): pyproject.toml
 	touch $@
 
 demo: $(STAMP) ## Show what fairbai does
-	$(BIN)/python examples/demo.py
 	$(BIN)/python examples/ab_test.py
+	$(BIN)/fairbai reproduce all --runs 100 --output reproduction
 
 test: lint ## Run everything that a change must pass
 	$(BIN)/python -m pytest -n 2
@@ -38,5 +38,5 @@ bench: $(STAMP) ## Measure fairbai against its peers, which it installs
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove everything that the other targets create
-	rm -rf .venv build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv build dist reproduction .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks examples -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -10,13 +10,14 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import identifier, solver, wireless
+from benchmarks import identifier, simulation, solver, wireless
 from benchmarks.machine import Watch
 from benchmarks.measure import HEADER, Ratio, line, markdown
 
 SUITES: dict[str, Callable[[], Iterator[Ratio]]] = {
     "solver": solver.suite,
     "identifier": identifier.suite,
+    "simulation": simulation.suite,
     "wireless": wireless.suite,
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")

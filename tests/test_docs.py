@@ -1,4 +1,4 @@
-"""What the pages show is what happens: their code, their commands and their links, and the demo.
+"""What the pages show is what happens: their code, their commands and their links.
 
 - Every ```python block runs; the blocks of a page share one namespace, in order. A block with `>>>` prompts is a
   doctest. The output of another one is compared with the ```text block that follows it, if one does.
@@ -13,8 +13,6 @@ import doctest
 import io
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,39 +158,3 @@ def headings(page: Path) -> set[str]:
 def test_every_page_is_on_the_map() -> None:
     linked = set(LINK.findall((ROOT / "docs" / "index.md").read_text(encoding="utf-8")))
     assert {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"} <= linked
-
-
-@pytest.fixture(scope="module")
-def demo() -> list[str]:
-    command = [sys.executable, str(ROOT / "examples" / "demo.py")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    return done.stdout.splitlines()
-
-
-@pytest.mark.parametrize(
-    ("name", "floors", "numbers"),
-    [  # K, T*, T*_p, price, bound, arms at floor, lower bound at delta = 0.05
-        ("linear means, pre-specified", "agonistic", "10 46.43 50.55 1.0888 1.098 6 134.0"),
-        ("linear means, pre-specified", "antagonistic", "10 46.43 223.27 4.8090 5.174 8 591.7"),
-        ("equal gaps, pre-specified", "agonistic", "10 8.00 8.01 1.0010 1.093 9 21.2"),
-        ("equal gaps, pre-specified", "antagonistic", "10 8.00 12.33 1.5415 4.232 9 32.7"),
-        ("linear means, theta-dependent", "agonistic", "15 72.47 99.67 1.3753 1.475 13 264.1"),
-        ("linear means, theta-dependent", "antagonistic", "15 72.47 209.99 2.8977 3.333 12 556.5"),
-        ("wireless, pre-specified", "agonistic", "10 28.57 29.94 1.0483 1.093 6 79.4"),
-        ("wireless, pre-specified", "antagonistic", "10 28.57 90.02 3.1513 4.247 7 238.6"),
-        ("wireless, theta-dependent", "agonistic", "10 28.57 40.07 1.4027 1.874 7 106.2"),
-        ("wireless, theta-dependent", "antagonistic", "10 28.57 89.13 3.1200 10.000 7 236.2"),
-    ],
-)
-def test_demo_solves_the_instances_of_the_paper(demo: list[str], name: str, floors: str, numbers: str) -> None:
-    [row] = [line for line in demo if line.startswith(name) and f" {floors} " in line]
-    *found, gap = row.split(floors)[1].split()
-    assert found == numbers.split()
-    assert float(gap) <= 1e-11
-
-
-def test_demo_is_readable(demo: list[str]) -> None:
-    assert max(map(len, demo)) <= 110
-    assert re.fullmatch(r"All 10 instances took \d+\.\d\d ms to solve, after compilation\.", demo[-1])
-    arms = [line for line in demo if re.match(r" *\d+ +\d+\.\d{4} ", line)]
-    assert len(arms) == 10 + 10 + 15 + 10 + 10

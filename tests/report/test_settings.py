@@ -102,3 +102,26 @@ def test_antagonistic_floors_cost_more_than_agonistic_ones() -> None:
         cheap, dear = (fb.price_of_fairness(s.instance).ratio for s in (helping, hindering))
         assert 1.0 < cheap < 1.5 < dear or helping.model == "equal gaps"
         assert cheap < dear < math.inf
+
+
+@pytest.mark.parametrize(
+    ("index", "numbers"),
+    [  # T*, T*_p, price, bound, arms at floor, lower bound at delta = 0.05
+        (0, "46.43 50.55 1.0888 1.098 6 134.0"),
+        (1, "46.43 223.27 4.8090 5.174 8 591.7"),
+        (2, "72.47 99.67 1.3753 1.475 13 264.1"),
+        (3, "72.47 209.99 2.8977 3.333 12 556.5"),
+        (4, "28.57 29.94 1.0483 1.093 6 79.4"),
+        (5, "28.57 90.02 3.1513 4.247 7 238.6"),
+        (6, "28.57 40.07 1.4027 1.874 7 106.2"),
+        (7, "28.57 89.13 3.1200 10.000 7 236.2"),
+        (8, "8.00 8.01 1.0010 1.093 9 21.2"),
+        (9, "8.00 12.33 1.5415 4.232 9 32.7"),
+    ],
+)
+def test_times_and_prices(index: int, numbers: str) -> None:
+    instance = (*settings.table_settings(), *settings.equal_gap_settings())[index].instance
+    price, best = fb.price_of_fairness(instance), fb.solve(instance)
+    bound = fb.lower_bound(instance, 0.05)
+    found = f"{price.unconstrained:.2f} {price.fair:.2f} {price.ratio:.4f} {price.upper_bound:.3f}"
+    assert f"{found} {best.at_floor.sum()} {bound:.1f}" == numbers

@@ -17,7 +17,7 @@ def reproduce_tables(runs: int, output: Path, seed: int = 0, progress: bool = Fa
     The runs are kept there too: after an interruption, or with more ``runs``, the same call goes on.
     """
     _, cells = _tables(runs, output, seed, progress)
-    return f"{tables.to_text(cells)}\n\n{_verdict(cells)}"
+    return tables.to_text(cells)
 
 
 def reproduce_all(runs: int, output: Path, seed: int = 0, progress: bool = False) -> str:

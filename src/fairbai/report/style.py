@@ -152,6 +152,8 @@ def save(figure: Figure, directory: Path | str, name: str) -> tuple[Path, ...]:
     directory.mkdir(parents=True, exist_ok=True)
     paths = tuple(directory / f"{name}.{kind}" for kind in _METADATA)
     with applied():
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # laid out once, and not for every format
         for path, metadata in zip(paths, _METADATA.values(), strict=True):
             figure.savefig(path, metadata=metadata)
         figure.clear()

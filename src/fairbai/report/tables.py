@@ -290,7 +290,7 @@ def _html_tables(cells: Sequence[TableCell]) -> Iterator[str]:
     for table, blocks in _blocks(cells).items():
         agreeing, total = counts.get(table, (0, 0))
         caption = f"{TITLES.get(table, table)}: {agreeing} of {total} published numbers agree with ours"
-        yield f'<table class="results">\n<caption>{html.escape(caption)}</caption>\n<thead>'
+        yield f'<div class="scroll"><table class="results">\n<caption>{html.escape(caption)}</caption>\n<thead>'
         yield f'<tr><td colspan="2"></td>{_heads(CONSTRAINTS.values(), 4)}</tr>'
         yield f'<tr><td colspan="2"></td>{_heads((QUANTITIES[name] for _, name, _ in COLUMNS[::2]), 2)}</tr>'
         yield f"<tr>{_heads(['δ', 'algorithm', *(side for _, _, side in COLUMNS)], 1)}</tr>\n</thead>"
@@ -302,7 +302,7 @@ def _html_tables(cells: Sequence[TableCell]) -> Iterator[str]:
                 yield f'<tr class="{line.kind}">{first}{label}{"".join(map(_html_entry, line.entries))}</tr>'
                 first = ""
             yield "</tbody>"
-        yield "</table>"
+        yield "</table></div>"
 
 
 def _heads(names: Iterable[str], columns: int) -> str:

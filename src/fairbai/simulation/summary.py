@@ -125,8 +125,9 @@ def mean_and_ci95(values: Sequence[float] | npt.NDArray[Any]) -> tuple[float, fl
     """The mean, and half the width of its 95 % interval by the normal law; nan where one value says nothing of it.
 
     Example:
-        >>> mean_and_ci95([1.0, 2.0, 3.0])
-        (2.0, 1.131...)
+        >>> mean, ci95 = mean_and_ci95([1.0, 2.0, 3.0])
+        >>> mean, round(ci95, 3)
+        (2.0, 1.132)
     """
     numbers = np.asarray(values, dtype=np.float64)
     width = math.nan if numbers.size < 2 else float(NORMAL * numbers.std(ddof=1) / math.sqrt(numbers.size))
