@@ -16,7 +16,13 @@ AREA = 2000.0  # square points of a disc that stands for all slots, times the ro
 MOST_LABELS = 24  # UEs; more would be drawn over each other
 
 
-def draw_cell(cell: WirelessCell, axes: "Axes", shares: Numbers | None = None, floors: Numbers | None = None) -> None:
+def draw_cell(
+    cell: WirelessCell,
+    axes: "Axes",
+    shares: Numbers | None = None,
+    floors: Numbers | None = None,
+    legend: bool = True,
+) -> None:
     """Draw the base station, its coverage and the UEs, with their shares of the slots as the areas of discs.
 
     Args:
@@ -24,6 +30,7 @@ def draw_cell(cell: WirelessCell, axes: "Axes", shares: Numbers | None = None, f
         axes: Where to draw, of Matplotlib.
         shares: Each UE's share of the slots, the area of a disc.
         floors: Each UE's guaranteed share, the area of a ring: a disc that fills its ring has got its share.
+        legend: Whether to put a legend at the lower edge.
     """
     from matplotlib.patches import Circle
 
@@ -43,6 +50,8 @@ def draw_cell(cell: WirelessCell, axes: "Axes", shares: Numbers | None = None, f
         for ue in range(cell.ues):
             _label(cell, axes, ue, given)
     _frame(cell, axes)
+    if legend:
+        _legend(axes)
 
 
 def _parts(name: str, values: Any, ues: int) -> Array | None:
@@ -87,10 +96,14 @@ def _label(cell: WirelessCell, axes: "Axes", ue: int, given: dict[str, Array | N
 
 
 def _frame(cell: WirelessCell, axes: "Axes") -> None:
-    """The map with its units, and the legend at its lower edge, which the station does not cover."""
+    """The map with its units."""
     axes.set(xlim=(0.0, cell.channel.width), ylim=(0.0, cell.channel.height), aspect="equal")
     axes.set_xlabel("x (m)")
     axes.set_ylabel("y (m)")
+
+
+def _legend(axes: "Axes") -> None:
+    """At the lower edge of the map, which the station does not cover."""
     legend = axes.legend(loc="lower center", ncols=3, fontsize=9)
     for handle in legend.legend_handles:
         if handle is not None and hasattr(handle, "set_sizes"):

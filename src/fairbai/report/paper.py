@@ -42,8 +42,7 @@ def scheduling_cell(_: Results) -> "Figure":
     from fairbai.environments import WirelessCell, draw_cell
 
     figure, (axes,) = style.panels(style.ONE_COLUMN, 3.9)
-    draw_cell(WirelessCell.paper(), axes)
-    axes.get_legend().remove()  # it is made for larger pictures
+    draw_cell(WirelessCell.paper(), axes, legend=False)
     style.legend_below(figure, axes, 3)
     return figure
 
@@ -250,8 +249,8 @@ FIGURES: tuple[PaperFigure, ...] = (
         name="ours-against-ftas",
         place=BEYOND,
         title="Our rules beside F-TaS",
-        caption="Mean stopping time and mean violation at the stop, relative to F-TaS, in the ten settings of the paper, "
-        "with 95 % intervals.",
+        caption="Mean stopping time and mean violation at the stop, relative to F-TaS, in the ten settings of the "
+        "paper, with 95 % intervals.",
         claim="",
         draw=runs.ours_against_ftas,
         finding=findings.ours,
