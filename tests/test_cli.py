@@ -355,8 +355,8 @@ def test_simulate_prints_the_table_and_keeps_the_runs(capsys: Capture, study: Pa
     assert text == f"{kept}\n\nruns are in study-results\n"
     rows = [line.split() for line in text.splitlines()]
     assert rows[0][:5] == ["instance", "rule", "threshold", "settled", "delta"]
-    assert [row[:6] for row in rows[2:6]] == [
-        ["easy", "top-two", "paper", settled, delta, "heuristic"]
+    assert [row[:7] for row in rows[2:6]] == [
+        ["easy", "top-two", "paper", settled, delta, "5", "heuristic"]
         for settled in ("no", "yes")
         for delta in ("0.3", "0.2")
     ]
@@ -496,7 +496,7 @@ def test_folder_of_another_study(capsys: Capture, study: Path) -> None:
     run(capsys, "simulate", "study.toml", "--quiet", "--output", "kept")
     (study / "other.toml").write_text(STUDY.replace("seed = 3", "seed = 4"), encoding="utf-8")
     said = complaint(capsys, "simulate", "other.toml", "--quiet", "--output", "kept")
-    assert said == "output kept holds another study: give another folder, or remove this one"
+    assert said.startswith("output kept holds another study, or one of another version of fairbai: give another folder")
 
 
 def test_study_in_the_help_runs(capsys: Capture, study: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import fairbai as fb
 from fairbai.kernels.rates import spare_share
-from fairbai.kernels.simulation import _custom_floors, give_up, note, simulate_runs, violation
+from fairbai.kernels.simulation import _custom_floors, give_up, note, simulate_runs_with, violation
 from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, PENALTY, ROUND, SPARE, START
 from fairbai.simulation.setting import _empty_record, _truth, make_setting
 from tests.simulation.cases import compiled
@@ -143,7 +143,8 @@ def test_compiled_loop_tells_where_custom_floors_failed() -> None:
     experiment, truth = setting.experiment(), _truth(setting.instance)
     record = _empty_record(20, 1, 4, histogram=False, marks=0)
     arrays = (experiment.codes, experiment.reals, experiment.state, experiment.numbers)
-    failed = simulate_runs(
+    failed = simulate_runs_with(
+        compiled,
         (*arrays, experiment.policy, experiment.room),
         (experiment.state.copy(), experiment.numbers.copy()),
         truth,
@@ -152,7 +153,6 @@ def test_compiled_loop_tells_where_custom_floors_failed() -> None:
         500,
         np.empty(0),
         100,
-        compiled,
         record,
     )
     assert 100 <= failed < 120

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -144,7 +145,7 @@ def slow(kind: type[Setting] = Slow) -> Setting:
 def test_a_worker_is_killed(name: str, request: pytest.FixtureRequest) -> None:
     if name != "loky":
         request.getfixturevalue(name)
-    pieces = chunks_of(RUNS)
+    pieces = chunks_of(RUNS, 10_000)
     found, killed = [], 0
     with (
         joblib.parallel_config(backend=name, n_jobs=2),
@@ -164,6 +165,44 @@ def test_a_worker_is_killed(name: str, request: pytest.FixtureRequest) -> None:
     assert joined.number.tolist() == list(range(RUNS))
     for name, column in whole.to_columns().items():
         np.testing.assert_array_equal(joined.to_columns()[name], column)
+
+
+def worker_of(name: str) -> int:
+    """The process of a worker of the cluster."""
+    if name == "dask":
+        from distributed import default_client
+
+        return int(next(iter(default_client().run(os.getpid).values())))
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if path.read_bytes().startswith(b"ray::PoolActor"):
+                return int(path.parent.name)
+    raise LookupError("Ray has no workers")
+
+
+@pytest.mark.parametrize("name", ["dask", "ray"])
+def test_a_worker_is_killed_in_a_sweep(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """When the first chunk is on disk; instances without a best arm, so that runs are long."""
+    request.getfixturevalue(name)
+    tied = {"tied": fb.Instance([1.0, 1.0, 0.0], rates=fb.rates.Constant(0.1))}
+    settings = (tied, [fb.sampling.FairTrackAndStop(), fb.sampling.UniformFair()], [fb.stopping.Mixture()])
+    numbers = {"deltas": 0.01, "runs": 64, "seed": 3, "maximum_rounds": 50_000}
+    killed = []
+
+    def kill() -> None:
+        while not list(tmp_path.rglob("*.parquet")):
+            time.sleep(0.01)
+        killed.append(worker_of(name))
+        os.kill(killed[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    with joblib.parallel_config(backend=name, n_jobs=2):
+        found = fb.sweep(*settings, **numbers, output=tmp_path)  # type: ignore[arg-type]
+    killer.join(timeout=60)
+    assert killed
+    assert os.getpid() not in killed
+    assert bits(found) == bits(fb.sweep(*settings, **numbers))  # type: ignore[arg-type]
 
 
 def raises(means: np.ndarray) -> float:
@@ -199,7 +238,7 @@ def test_an_engine_that_always_fails_is_given_up(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("runs", [1, 2, 31, 33, 1000, 100_001])
 def test_chunks_cover_all_runs(runs: int) -> None:
-    covered = [number for first, count in chunks_of(runs, first=7) for number in range(first, first + count)]
+    covered = [number for first, count in chunks_of(runs, 1_000_000, first=7) for number in range(first, first + count)]
     assert covered == list(range(7, 7 + runs))
 
 

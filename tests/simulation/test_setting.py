@@ -199,7 +199,7 @@ def test_poisson_means_can_be_too_large() -> None:
 def test_custom_rates_that_are_wrong_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the compiled loop found nonsense that the function does not give again, the error says so."""
     one = setting(instance=fb.Instance([3.0, 1.0, 0.0], rates=fb.rates.Custom(compiled)))
-    monkeypatch.setattr("fairbai.kernels.simulation.simulate_runs", lambda *arguments: 7)
+    monkeypatch.setattr("fairbai.kernels.simulation.simulate_runs_with", lambda *arguments: 7)
     record: Any = None
     with pytest.raises(ValueError, match=r"custom function differ from one call to the next \(run 7\)"):
         one._compiled(0, np.array([1.0]), one.experiment(), record)

@@ -63,6 +63,31 @@ def test_gaps(tmp_path: Path, there: list[tuple[int, int]], runs: int, missing: 
     assert folder.missing(runs) == missing
 
 
+def test_a_limit_leaves_out_the_files_beyond_it(tmp_path: Path) -> None:
+    folder = ChunkFolder(tmp_path, 0)
+    for first in (0, 3, 6):
+        folder.save(setting().simulate(first, 3))
+    limited = folder.load(4)
+    assert limited is not None
+    assert limited.number.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_runs_that_are_there_twice_are_refused(tmp_path: Path) -> None:
+    """As two commands on one folder at the same time could leave them."""
+    folder = ChunkFolder(tmp_path, 0)
+    folder.save(setting().simulate(0, 4))
+    folder.save(setting().simulate(2, 4))
+    with pytest.raises(ValueError, match="has run 2 in two files"):
+        folder.load()
+
+
+def test_runs_of_other_kernels_are_not_mixed(tmp_path: Path) -> None:
+    description = describe({CELL: setting()})
+    claim(tmp_path, description)
+    with pytest.raises(ValueError, match="another version of fairbai"):
+        claim(tmp_path, {**description, "kernels": "others"})
+
+
 def test_what_is_half_written_does_not_count(tmp_path: Path) -> None:
     folder = ChunkFolder(tmp_path, 0)
     folder.save(setting().simulate(0, 2))
@@ -112,7 +137,7 @@ def test_claim(tmp_path: Path) -> None:
     claim(folder, mine)
     claim(folder, mine)
     assert read_description(folder) == mine
-    with pytest.raises(ValueError, match=r"output .*b holds another study: give another folder, or remove this one"):
+    with pytest.raises(ValueError, match=r"output .*b holds another study, or one of another version of fairbai: give"):
         claim(folder, other)
     assert read_description(folder) == mine
 
@@ -172,7 +197,7 @@ def test_table(study: Study) -> None:
     lines = str(study).splitlines()
     assert lines[0].split()[:5] == ["instance", "rule", "threshold", "settled", "delta"]
     assert len(lines) == 2 + 4
-    assert [line.split()[:6] for line in lines[2:]] == [
+    assert [line.split()[:5] + line.split()[6:7] for line in lines[2:]] == [
         ["easy", "top-two", "mixture", "no", "0.3", "proved"],
         ["easy", "top-two", "mixture", "no", "0.1", "proved"],
         ["easy", "top-two", "h", "yes", "0.3", "heuristic"],

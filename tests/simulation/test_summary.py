@@ -101,7 +101,7 @@ def test_cells() -> None:
 def test_table_has_a_line_a_delta() -> None:
     lines = str(Summary((a_row(), a_row(delta=0.001)))).splitlines()
     assert len(lines) == 4
-    assert lines[0].split()[:3] == ["delta", "stop", "is"]
+    assert lines[0].split()[:4] == ["delta", "runs", "stop", "is"]
     assert set(lines[1]) == {"-"}
     assert lines[2].startswith("0.1 ")
     assert lines[3].startswith("0.001 ")

@@ -180,8 +180,12 @@ def test_more_runs_are_added(tmp_path: Path, watched: Callable[..., list[tuple[i
 
 
 def test_fewer_runs_take_away_none(tmp_path: Path) -> None:
-    whole = fb.sweep(**GRID, output=tmp_path)
-    assert_same_study(fb.sweep(**{**GRID, "runs": 2}, output=tmp_path), whole)
+    """They are read, and those beyond stay where they are."""
+    fb.sweep(**GRID, output=tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    few = fb.sweep(**{**GRID, "runs": 2}, output=tmp_path)
+    assert all(2 <= len(runs) < GRID["runs"] for runs in few.results.values())
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize(
@@ -190,7 +194,9 @@ def test_fewer_runs_take_away_none(tmp_path: Path) -> None:
 def test_folder_of_another_study_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     fb.sweep(**GRID, output=tmp_path)
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(ValueError, match="holds another study: give another folder, or remove this one"):
+    with pytest.raises(
+        ValueError, match="holds another study, or one of another version of fairbai: give another folder"
+    ):
         fb.sweep(**{**GRID, **change}, output=tmp_path)
     assert sorted(tmp_path.rglob("*")) == before
 

@@ -1,4 +1,4 @@
-"""The calibration functions of Kaufmann and Koolen: the table of the notes, direct minimisation, 30 digits."""
+"""The calibration functions of Kaufmann and Koolen: known values, direct minimisation, 30 digits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ mp.dps = 30
 
 
 @pytest.mark.parametrize(("x", "exponential", "gaussian"), TABLE)
-def test_table_of_the_notes(x: float, exponential: float, gaussian: float) -> None:
+def test_known_values(x: float, exponential: float, gaussian: float) -> None:
     assert c_exp(x) == pytest.approx(exponential, abs=0.005)
     assert c_g(x) == pytest.approx(gaussian, abs=0.005)
 

@@ -220,7 +220,7 @@ def test_identifier_decides_when_the_ratio_reaches_the_threshold(rule: StoppingR
 
 
 def test_rules_from_the_quickest_to_the_slowest() -> None:
-    """On the same rewards; the notes have the same order for random ones."""
+    """On the same rewards."""
     trials = []
     for rule in RULES:
         ident = fb.Identifier(3, delta=0.1, stopping=rule, sampling=fb.sampling.TrackAndStop())

@@ -36,8 +36,8 @@ def test_levels_grow_as_delta_falls(rule: StoppingRule) -> None:
     assert math.isfinite(levels[-1])
 
 
-def test_popular_delta_of_the_notes() -> None:
-    """The values behind the mean stopping times of the notes: ten arms, delta = 0.1."""
+def test_popular_delta() -> None:
+    """Ten arms, delta = 0.1."""
     assert KaufmannKoolen(pairwise=False).level(0.1, 10) == pytest.approx(10 * 7.25, abs=0.05)
 
 

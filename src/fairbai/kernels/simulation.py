@@ -11,7 +11,7 @@ import numpy as np
 
 from fairbai.kernels.experiment import FAMILY, SEED, choose_arm, count_reward, weigh
 from fairbai.kernels.families import GAUSSIAN
-from fairbai.kernels.jit import borrowed, entry, kernel
+from fairbai.kernels.jit import borrowed, entry, kernel, passing_entry, passing_kernel
 from fairbai.kernels.rates import EPSILON, unspent
 from fairbai.kernels.rewards import FLOOR as TRUE_FLOOR
 from fairbai.kernels.rewards import reward
@@ -90,7 +90,7 @@ def draw(codes, truth, run, number, arm):
     return reward(codes[FAMILY], truth, arm, two_uniforms(codes[SEED], run, number)[1])
 
 
-@kernel
+@passing_kernel
 def _custom_floors(custom, state, numbers):
     """The floors that a compiled function of the user gives; whether they are floors."""
     floors = state[FLOOR]
@@ -111,32 +111,7 @@ def _custom_floors(custom, state, numbers):
     return True
 
 
-@entry
-def simulate_runs(experiment, before, truth, levels, settles, longest, grid, first, custom, record):
-    """Runs ``first``, ``first`` + 1, ... into the rows of ``record``.
-
-    Args:
-        experiment: The arrays of ``kernels.experiment``: codes, reals, state, numbers, policy and room.
-        before: The state and the numbers of an experiment that has not begun.
-        truth: Of the rewards, as in ``kernels.rewards``.
-        levels: What the evidence must reach, one for each delta, rising.
-        settles: Whether the floors are met before the stop.
-        longest: The number of rounds after which a run is given up.
-        grid: The rounds to trace.
-        first: The number of the first run.
-        custom: None, or a compiled function from means to floors.
-        record: What is kept.
-
-    Returns:
-        The run in which ``custom`` gave something else than floors, whose means are then in ``truth``; else -1.
-    """
-    if experiment[0][FAMILY] == GAUSSIAN:  # a constant, so that the compiler drops the other families
-        return _simulate(GAUSSIAN, experiment, before, truth, levels, settles, longest, grid, first, custom, record)
-    family = experiment[0][FAMILY]
-    return _simulate(family, experiment, before, truth, levels, settles, longest, grid, first, custom, record)
-
-
-@kernel
+@passing_kernel
 def _simulate(family, experiment, before, truth, levels, settles, longest, grid, first, custom, record):
     codes, reals, state = borrowed(experiment[0]), borrowed(experiment[1]), borrowed(experiment[2])
     numbers, policy, room = borrowed(experiment[3]), borrowed(experiment[4]), borrowed(experiment[5])
@@ -157,3 +132,36 @@ def _simulate(family, experiment, before, truth, levels, settles, longest, grid,
                 column = note(truth, levels, settles, grid, state, numbers, score, glr, record, row, column)
         give_up(truth, levels, state, numbers, record, row, column)
     return -1
+
+
+@entry
+def simulate_runs(experiment, before, truth, levels, settles, longest, grid, first, record):
+    """Runs ``first``, ``first`` + 1, ... into the rows of ``record``.
+
+    Args:
+        experiment: The arrays of ``kernels.experiment``: codes, reals, state, numbers, policy and room.
+        before: The state and the numbers of an experiment that has not begun.
+        truth: Of the rewards, as in ``kernels.rewards``.
+        levels: What the evidence must reach, one for each delta, rising.
+        settles: Whether the floors are met before the stop.
+        longest: The number of rounds after which a run is given up.
+        grid: The rounds to trace.
+        first: The number of the first run.
+        record: What is kept.
+    """
+    if experiment[0][FAMILY] == GAUSSIAN:  # a constant, so that the compiler drops the other families
+        _simulate(GAUSSIAN, experiment, before, truth, levels, settles, longest, grid, first, None, record)
+    else:
+        family = experiment[0][FAMILY]
+        _simulate(family, experiment, before, truth, levels, settles, longest, grid, first, None, record)
+
+
+@passing_entry
+def simulate_runs_with(custom, experiment, before, truth, levels, settles, longest, grid, first, record):
+    """``simulate_runs`` with floors by a compiled function of the user, from means to floors.
+
+    Returns:
+        The run in which it gave something else than floors, whose means are then in ``truth``; else -1.
+    """
+    family = experiment[0][FAMILY]
+    return _simulate(family, experiment, before, truth, levels, settles, longest, grid, first, custom, record)

@@ -18,6 +18,8 @@ SUM_TOLERANCE = 1e-9
 def array(name: str, value: Any, arms: int | None = None, dimensions: int = 1) -> Array:
     """``value`` as a new read-only array of finite numbers: a vector with one entry an arm, or rows of them."""
     try:
+        if np.asarray(value).dtype.kind not in "biufO":  # NumPy would take strings of digits
+            raise ValueError
         numbers = np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be numbers, got {value!r}") from None
@@ -48,7 +50,7 @@ def refuse(name: str, expected: str, numbers: Array, wrong: npt.NDArray[np.bool_
 def number(name: str, value: Any, low: float, high: float, expected: str) -> float:
     """``value`` as a float in [low, high]; ``expected`` is how the error describes the interval."""
     try:
-        result = float(value)
+        result = math.nan if isinstance(value, str) else float(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be {expected}, got {value!r}") from None
     if not low <= result <= high:

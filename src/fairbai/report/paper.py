@@ -67,7 +67,7 @@ def _moved(*pairs: tuple[Model, Constraints]) -> Finding:
 
 
 BOX = (
-    "Stopping times of all runs (points, at most 300 a box), their quartiles, and the lower bounds with floors, "
+    "Stopping times of all runs (points), their quartiles, and the lower bounds with floors, "
     "T*ₚ kl(δ, 1−δ), and without, T* kl(δ, 1−δ). (The printed theorem has a factor 2 too many; see the errata.)"
 )
 DENSITY = (

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_POINTS = 300  # beside a box
+MOST_POINTS = 10_000  # beside a box: more could not be told apart
 FAIR = r"lower bound with floors, $T^\star_p\,\mathrm{kl}(\delta, 1-\delta)$"
 FREE = r"without floors, $T^\star\,\mathrm{kl}(\delta, 1-\delta)$"
 MEAN: dict[str, Any] = {"marker": "D", "markersize": 3.2, "markerfacecolor": "white", "markeredgecolor": style.BLACK}

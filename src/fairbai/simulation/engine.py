@@ -15,19 +15,21 @@ from fairbai.simulation.runs import Runs
 from fairbai.simulation.setting import Setting
 
 ATTEMPTS = 3  # failures of the engine in a row, without a single result in between
+MOST_ROUNDS = 200_000_000  # in a chunk
 WAVE = 4  # chunks a worker, for engines that return results only in waves
 
 Task = tuple[Setting, int, int]
 Outcome = tuple[int, Runs | None, Exception | None]
 
 
-def chunks_of(runs: int, first: int = 0, cells: int = 1) -> list[tuple[int, int]]:
+def chunks_of(runs: int, maximum_rounds: int, first: int = 0, cells: int = 1) -> list[tuple[int, int]]:
     """Runs in chunks of (first, count): enough of them to keep the engine busy and the progress bar moving.
 
-    One of many cells is cut into fewer: a chunk costs some milliseconds, most of all where it becomes a file.
+    One of many cells is cut into fewer: a chunk costs some milliseconds, most of all where it becomes a file. Even if
+    all its runs are as long as can be, a chunk should not take much longer than half a minute.
     """
     pieces = max(4, 32 // cells)
-    size = max(1, min(2000, -(-runs // pieces)))
+    size = max(1, min(2000, -(-runs // pieces), MOST_ROUNDS // maximum_rounds))
     return [(first + start, min(size, runs - start)) for start in range(0, runs, size)]
 
 
@@ -96,7 +98,8 @@ def _from_dask(client: Any, calls: list[Any]) -> Generator[Outcome, None, None]:
 
     futures = [client.submit(function, *arguments, pure=False) for function, arguments, _ in calls]
     try:
-        for _, outcome in as_completed(futures, with_results=True):
+        for future, outcome in as_completed(futures, with_results=True):
+            future.release()  # or the cluster would keep all results until the end
             yield outcome
     finally:
         client.cancel(futures)

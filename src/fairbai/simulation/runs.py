@@ -118,7 +118,10 @@ class Runs:
     @classmethod
     def load(cls, path: str | Path) -> "Runs":
         """The runs of a file that ``save`` wrote."""
-        table = needs("pyarrow.parquet").read_table(path)
+        try:
+            table = needs("pyarrow.parquet").read_table(path)
+        except needs("pyarrow").ArrowInvalid as error:
+            raise ValueError(f"{path} is not a Parquet file: {error}") from None
         if b"fairbai" not in (table.schema.metadata or {}):
             raise ValueError(f"{path} does not hold runs of fairbai")
         about = json.loads(table.schema.metadata[b"fairbai"])

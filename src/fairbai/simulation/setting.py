@@ -77,8 +77,7 @@ class Setting:
 
     def _compiled(self, first: int, levels: Array, one: Experiment, record: kernels.Record) -> None:
         truth = _truth(self.instance)
-        function = _function(self.instance)
-        failed = kernels.simulate_runs(
+        arguments = (
             (one.codes, one.reals, one.state, one.numbers, one.policy, one.room),
             (one.state.copy(), one.numbers.copy()),
             truth,
@@ -87,9 +86,12 @@ class Setting:
             self.maximum_rounds,
             np.array(self.grid, dtype=np.float64),
             first,
-            function,
             record,
         )
+        if not one.python_rates:
+            kernels.simulate_runs(*arguments)
+            return
+        failed = kernels.simulate_runs_with(_function(self.instance), *arguments)
         if failed >= 0:
             self.instance.rates.floors(truth[rewards.MEAN])  # raises the error that says what is wrong
             raise ValueError(f"rates returned by the custom function differ from one call to the next (run {failed})")
@@ -135,10 +137,10 @@ def make_setting(
         checked,
         FairTopTwo() if sampling is None else sampling,
         Mixture() if stopping is None else stopping,
-        truth("settle", settle),
+        true_or_false("settle", settle),
         checked_seed(seed),
         rounds,
-        truth("histogram", histogram),
+        true_or_false("histogram", histogram),
         _grid(trace, rounds),
     )
     setting.experiment()  # checks the rest
@@ -152,7 +154,7 @@ def whole(name: str, value: Any, low: int, high: int) -> int:
     return int(value)
 
 
-def truth(name: str, value: Any) -> bool:
+def true_or_false(name: str, value: Any) -> bool:
     """``value`` as a bool."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} must be true or false, got {value!r}")

@@ -41,7 +41,8 @@ def simulate(
         deltas: One probability of a wrong answer or several, each in (0, 1/2).
         sampling: The sampling rule; ``FairTopTwo()`` by default.
         stopping: The stopping rule; ``Mixture()``, the tightest proved one, by default.
-        settle: Whether to go on after the decision until every floor is met.
+        settle: Whether to go on after the decision until every floor is met (up to less than one trial, where floors
+            sum to 1).
         runs: How many.
         seed: Of the random streams; run i is stream i of this seed.
         maximum_rounds: A run that has no answer after so many trials is given up, and marked as censored. (Settling
@@ -59,7 +60,7 @@ def simulate(
     """
     setting = make_setting(instance, deltas, sampling, stopping, settle, seed, maximum_rounds, histogram, trace)
     count = whole("runs", runs, 1, MOST_RUNS)
-    pieces = chunks_of(count)
+    pieces = chunks_of(count, setting.maximum_rounds)
     with progress_bar(count, progress) as bar:
         done = []
         for _, part in run_chunks([(setting, *piece) for piece in pieces]):

@@ -1,5 +1,6 @@
 """A study: a grid of settings by name, its results, and the folder that keeps them."""
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairbai.kernels.jit import CACHE_DIRECTORY
 from fairbai.simulation.runs import Runs
 from fairbai.simulation.setting import Setting
 from fairbai.simulation.summary import HEADER, Row
@@ -62,14 +64,19 @@ class Study:
         return aligned(["instance", "rule", "threshold", "settled", *HEADER], lines, words=4)
 
     @classmethod
-    def open(cls, folder: str | Path) -> "Study":
-        """What a folder holds of a study, also of one that is not finished."""
+    def open(cls, folder: str | Path, limit: int | None = None) -> "Study":
+        """What a folder holds of a study, also of one that is not finished.
+
+        Args:
+            folder: The output of ``sweep``.
+            limit: With it only the chunks of runs that begin below this number.
+        """
         description = read_description(Path(folder))
         if description is None:
             raise ValueError(f"{folder} does not hold a study: there is no {DESCRIPTION} in it")
         found = {}
         for index, names in enumerate(description["cells"]):
-            runs = ChunkFolder(Path(folder), index).load()
+            runs = ChunkFolder(Path(folder), index).load(limit)
             if runs is not None:
                 found[Cell(**names)] = runs
         if not found:
@@ -111,15 +118,23 @@ class ChunkFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         runs.save(self.path / f"runs-{runs.number[0]:09d}-{runs.number[-1]:09d}.parquet")
 
-    def load(self) -> Runs | None:
-        """All runs, if there are any."""
-        files = self.files()
+    def load(self, limit: int | None = None) -> Runs | None:
+        """All runs, if there are any; with a limit, those of the files that begin below it."""
+        files = {span: path for span, path in self.files().items() if limit is None or span[0] < limit}
+        for (_, last), (first, _) in itertools.pairwise(files):
+            if first <= last:
+                raise ValueError(f"{self.path} has run {first} in two files: two commands wrote to it at the same time")
         return Runs.join([Runs.load(path) for path in files.values()]) if files else None
 
 
 def describe(cells: dict[Cell, Setting]) -> dict[str, Any]:
     """What the runs of a study depend on, as JSON."""
-    return {"version": 1, "cells": [vars(cell) for cell in cells], "settings": [_form(one) for one in cells.values()]}
+    return {
+        "version": 1,
+        "kernels": CACHE_DIRECTORY.name,  # other code gives other runs, in the last digits at least
+        "cells": [vars(cell) for cell in cells],
+        "settings": [_form(one) for one in cells.values()],
+    }
 
 
 def _form(setting: Setting) -> dict[str, Any]:
@@ -169,4 +184,7 @@ def claim(folder: Path, description: dict[str, Any]) -> None:
         part.write_text(json.dumps(description, indent=1), encoding="utf-8")
         part.replace(folder / DESCRIPTION)  # a description that is there is whole
     elif there != json.loads(json.dumps(description)):
-        raise ValueError(f"output {folder} holds another study: give another folder, or remove this one")
+        raise ValueError(
+            f"output {folder} holds another study, or one of another version of fairbai: give another folder, or "
+            "remove this one"
+        )

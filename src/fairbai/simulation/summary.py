@@ -55,6 +55,7 @@ class Row:
             errors = f"{self.error_rate:.3%} [{self.error_low:.3%}, {self.error_high:.3%}]"
         return [
             f"{self.delta:g}",
+            f"{self.runs:,}",
             "proved" if self.proved else "heuristic",
             f"{more}{self.stopping_time:,.1f} ± {self.stopping_time_ci95:,.1f}",
             errors,
@@ -65,7 +66,17 @@ class Row:
         ]
 
 
-HEADER = ["delta", "stop is", "stopping time", "errors [95 %]", "violation", "lower bound", "efficiency", "censored"]
+HEADER = [
+    "delta",
+    "runs",
+    "stop is",
+    "stopping time",
+    "errors [95 %]",
+    "violation",
+    "lower bound",
+    "efficiency",
+    "censored",
+]
 
 
 @dataclass(frozen=True)

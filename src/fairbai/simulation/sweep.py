@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from fairbai.problems.families import Family
 from fairbai.problems.instance import Instance
 from fairbai.problems.rates import Rate
@@ -13,7 +15,7 @@ from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import chunks_of, run_chunks
 from fairbai.simulation.progress import progress_bar
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.setting import Setting, make_setting, whole
+from fairbai.simulation.setting import Setting, make_setting, true_or_false, whole
 from fairbai.simulation.simulate import MOST_RUNS
 from fairbai.simulation.study import Cell, ChunkFolder, Study, claim, describe
 from fairbai.stopping import StoppingRule
@@ -38,8 +40,7 @@ def sweep(
     """``simulate`` for every instance, sampling rule and stopping rule.
 
     With an ``output`` folder every chunk of runs is written there as Parquet when it is done. After Ctrl-C, or with
-    more ``runs``, the same call goes on where it stopped; a folder that holds another study is refused. All runs that
-    the folder holds count.
+    more ``runs``, the same call goes on where it stopped; a folder that holds another study is refused.
 
     Args:
         instances: Instances by name.
@@ -68,7 +69,8 @@ def sweep(
     if not isinstance(instances, Mapping) or not instances:
         raise ValueError(f"instances must be a dictionary of instances by name, got {instances!r}")
     rules, thresholds = _named("sampling", sampling), _named("stopping", stopping)
-    settles = list(settle) if isinstance(settle, Sequence) and not isinstance(settle, str) else [settle]
+    both: Any = settle if isinstance(settle, (list, tuple, np.ndarray)) else [settle]
+    settles = [true_or_false("settle", one) for one in both]
     if not settles or len(set(settles)) < len(settles):
         raise ValueError(f"settle must be true, false, or both, got {settle!r}")
     cells = {
@@ -90,14 +92,16 @@ def _named(what: str, parts: Mapping[str, Part] | Sequence[Part]) -> dict[str, P
         named = {getattr(part, "kind", "?"): part for part in parts}
     else:
         named = {}
-    if not named or len(named) < len(parts) or "?" in named:
+    if not named or len(named) < len(parts) or "?" in named or None in named.values():
         raise ValueError(f"{what} must be one or more rules of different kinds, or rules by name, got {parts!r}")
     return named
 
 
 def _in_memory(cells: dict[Cell, Setting], count: int, progress: bool) -> Study:
     found: dict[Cell, list[Runs]] = {cell: [] for cell in cells}
-    tasks = [(cell, piece) for cell in cells for piece in chunks_of(count, cells=len(cells))]
+    tasks = [
+        (cell, piece) for cell in cells for piece in chunks_of(count, cells[cell].maximum_rounds, cells=len(cells))
+    ]
     for cell, part in _run(cells, tasks, progress):
         found[cell].append(part)
     return Study({cell: Runs.join(parts) for cell, parts in found.items()})
@@ -110,11 +114,11 @@ def _in_folder(cells: dict[Cell, Setting], count: int, root: Path, progress: boo
         (cell, piece)
         for cell, folder in folders.items()
         for first, gap in folder.missing(count)
-        for piece in chunks_of(gap, first, len(cells))
+        for piece in chunks_of(gap, cells[cell].maximum_rounds, first, len(cells))
     ]
     for cell, part in _run(cells, tasks, progress, count * len(cells)):
         folders[cell].save(part)
-    return Study.open(root)
+    return Study.open(root, count)
 
 
 def _run(

@@ -1,0 +1,59 @@
+"""What is compiled for one user's rates must not meet another user."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow_without_jit
+
+HELPER = """
+import numba
+
+@numba.njit
+def tenth(means):
+    return 0.1 + 0.0 * means
+"""
+MINE = """
+import numba
+import fairbai as fb
+import helper
+
+@numba.njit
+def floors(means):
+    return helper.tenth(means)
+
+fb.simulate(fb.Instance([1.0, 0.0]), 0.1, runs=2)
+fb.simulate(fb.Instance([1.0, 0.0], rates=fb.rates.Custom(floors)), 0.1, runs=2)
+"""
+YOURS = "import fairbai as fb; print(len(fb.simulate(fb.Instance([1.0, 0.0]), 0.1, runs=3)))"
+
+
+def run(program: str, folder: Path, cache: Path) -> str:
+    folder.mkdir(exist_ok=True)
+    command = [sys.executable, "-W", "error", "-c", program]
+    environment = {**os.environ, "FAIRBAI_CACHE_DIR": str(cache), "PYTHONPATH": str(folder)}
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def kept(cache: Path) -> set[str]:
+    return {path.name for path in cache.rglob("*.nb?")}
+
+
+def test_compiled_rates_leave_nothing_behind(tmp_path: Path) -> None:
+    """A function whose module is gone: others simulate as before, and the cache has nothing of it."""
+    mine, cache = tmp_path / "mine", tmp_path / "cache"
+    run(YOURS, tmp_path / "yours", cache)
+    before = kept(cache)
+    mine.mkdir()
+    (mine / "helper.py").write_text(HELPER, encoding="utf-8")
+    run(MINE, mine, cache)
+    assert kept(cache) == before
+    (mine / "helper.py").unlink()
+    assert run(YOURS, tmp_path / "yours", cache) == "3\n"
