@@ -132,7 +132,7 @@ def both_tables() -> Ratio:
 
 def two_threads() -> Ratio:
     """How much a second thread helps."""
-    at_least, runs = 1.7, 8000
+    at_least, runs = 1.7, 30_000
     call = partial(
         fb.simulate, instance(), DELTA, fb.sampling.FairTrackAndStop(), fb.stopping.Heuristic(), runs=runs, seed=SEED
     )

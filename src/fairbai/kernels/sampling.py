@@ -166,8 +166,7 @@ def _challenger(family, best, state, numbers, margin):
                 cost += math.log(count)
                 if cost < least or challenger < 0:
                     challenger, least, share = a, cost, ratio
-            if count > state[FLOOR, a] * numbers[ROUND] + margin:
-                pull += ratio
+            pull += ratio if count > state[FLOOR, a] * numbers[ROUND] + margin else 0.0
     return challenger, share, pull
 
 
@@ -180,14 +179,13 @@ def _fair_top_two(family, margin, state, numbers):
     challenger.
     """
     number = numbers[ROUND] + 1.0
-    furthest, lag = -1, 0.5
+    furthest, lag, least = -1, 0.5, 0
     for a in range(state.shape[1]):
         behind = state[FLOOR, a] * number - state[ASSIGNED, a]
-        if behind > lag:
-            furthest, lag = a, behind
+        furthest, lag = (a, behind) if behind > lag else (furthest, lag)
+        least = a if state[ASSIGNED, a] < state[ASSIGNED, least] else least
     if furthest >= 0:
         return furthest
-    least = _least_assigned(state)
     if state[ASSIGNED, least] == 0.0 or numbers[UNSEEN] > 0.0:
         return least
     best = largest(state, MEAN)

@@ -93,7 +93,11 @@ def allocations(*chosen: PaperSetting) -> list[str]:
             far.append(setting.title)
         if setting.setting == "antagonistic" and np.corrcoef(setting.instance.floors, free)[0, 1] >= 0.0:
             far.append(setting.title)
-    return [_verdict("floors are agonistic and yet move more than 10 % of the trials", far), *lines]
+    verdict = _verdict(
+        "Floors that fall with 1/Δ have the order of w*, which falls faster, but not its size.",
+        ("floors are agonistic and yet move more than 10 % of the trials", far),
+    )
+    return [*verdict, *lines]
 
 
 def complexity(results: Results, *chosen: PaperSetting) -> list[str]:
@@ -110,9 +114,13 @@ def complexity(results: Results, *chosen: PaperSetting) -> list[str]:
         if np.any(times["F-TaS"] >= times["Uniform Fair"]):
             slower.append(setting.title)
     deltas = ", ".join(f"{delta:g}" for delta in DELTAS)
+    verdict = _verdict(
+        "Floors that sum to 0.9 or more leave F-TaS little to steer, also where they resemble w*.",
+        ("floors are agonistic and F-TaS and TaS yet more than 25 % apart", longer),
+        ("Uniform Fair is as fast as F-TaS", slower),
+    )
     return [
-        _verdict("floors are agonistic and F-TaS and TaS yet more than 25 % apart", longer),
-        *([] if not slower else [f"F-TaS is not faster than Uniform Fair in: {'; '.join(slower)}."]),
+        *verdict,
         f"Mean stopping times over the lower bound T*ₚ kl(δ, 1−δ) of the fair rules, at δ = {deltas}, follow; TaS "
         "keeps no floors, and may be below that bound.",
         *lines,
@@ -135,21 +143,19 @@ def violations(results: Results, *chosen: PaperSetting, deltas: tuple[float, ...
                 better.append(where)
             if found["F-TaS"].mean > CLOSE_VIOLATIONS * found["Uniform Fair"].mean:
                 apart.append(where)
-    return [
-        _verdict("TaS violates the floors no more than F-TaS", better),
-        *(
-            []
-            if not apart
-            else [f"F-TaS is not close to Uniform Fair, with over 1.5 times as much, in: {'; '.join(apart)}."]
-        ),
-        "The mean violation of a round, and the share of rounds without any, follow.",
-        *lines,
-    ]
+    verdict = _verdict(
+        "Uniform Fair aims above all floors and runs longer, so that its shares settle; TaS comes close to agonistic "
+        "floors by itself, as they resemble w*.",
+        ("TaS violates the floors no more than F-TaS", better),
+        ("F-TaS violates them more than 1.5 times as much as Uniform Fair", apart),
+    )
+    return [*verdict, "The mean violation of a round, and the share of rounds without any, follow.", *lines]
 
 
-def _verdict(exception: str, where: list[str]) -> str:
-    """Agreement, or where there is none."""
-    return "Agrees." if not where else f"Agrees in part: not where {exception}, in {'; '.join(where)}."
+def _verdict(why: str, *exceptions: tuple[str, list[str]]) -> list[str]:
+    """Agreement; or where there is none, and why."""
+    parts = [f"not where {what}, in {'; '.join(where)}" for what, where in exceptions if where]
+    return [f"Agrees in part: {'; and '.join(parts)}.", why] if parts else ["Agrees."]
 
 
 def ours(results: Results) -> list[str]:

@@ -33,7 +33,7 @@ def simulate(
 
     One run answers every delta: it goes on until the smallest is answered and notes when each threshold is crossed.
 
-    Rules and rates that are written in Python work too, at about a hundredth of the speed; a custom rate whose
+    Rules and rates that are written in Python work too, several hundred times slower; a custom rate whose
     function is compiled with ``numba.njit`` runs compiled.
 
     Args:
