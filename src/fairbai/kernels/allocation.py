@@ -317,8 +317,12 @@ def _search(arms, r, edge, room):
 
 
 @kernel
-def _write_weights(floors, arms, point, room, weights):
-    """Write the weights of a candidate."""
+def _write_weights(family, means, scales, floors, arms, point, room, weights):
+    """Write the weights of a candidate; returns their least cost, which is 1 / T."""
+    best = arms.best
+    own = point.x if point.inside == 1.0 else arms.own_floor
+    noise = scales[best] / own
+    least = np.inf
     for a in range(arms.count):
         need = (1.0 + point.r) * room[EXCESS, a] + point.r
         psi = room[KAPPA, a] / need if arms.family == GAUSSIAN else room[PSI, a]
@@ -327,8 +331,16 @@ def _write_weights(floors, arms, point, room, weights):
             above = above and room[LIMIT, a] * need < point.edge
         else:
             above = above and room[KAPPA, a] * room[LIMIT, a] < point.edge * psi
-        weights[a] = max(floors[a], point.x * psi) if above else floors[a]
-    weights[arms.best] = point.x if point.inside == 1.0 else arms.own_floor
+        weight = max(floors[a], point.x * psi) if above else floors[a]
+        weights[a] = weight
+        if family == GAUSSIAN:
+            gap = arms.top - means[a]
+            cost = 0.5 * gap * gap * weight / (scales[a] + noise * weight)
+        else:
+            cost = transport(family, arms.top, scales[best], own, means[a], scales[a], weight)[0]
+        least = cost if cost < least and a != best else least
+    weights[best] = own
+    return least
 
 
 @kernel
@@ -343,26 +355,18 @@ def least_cost(family, means, scales, weights, best):
 
 
 @kernel
-def optimise(family, means, scales, floors, spare, start, weights, room):
-    """``allocate`` without the cost of what it found; returns the best arm, a bound on 1 / T*_p, and r."""
+def allocate_in_line(family, means, scales, floors, spare, start, weights, room):
+    """``allocate``, for callers that solve again and again; what they do not use is not computed."""
     arms, r = _prepare(family, means, scales, floors, spare, room)
     if spare <= 0.0:  # there is no choice
         weights[:] = floors
-        return arms.best, 0.0, start
+        return arms.best, least_cost(family, means, scales, weights, arms.best), 0.0, start
     edge = np.inf
     if start > 0.0:
         r, edge = start, NEARBY * weights[arms.best]
     point, bound = _search(arms, r, edge, room)
-    _write_weights(floors, arms, point, room, weights)
-    return arms.best, bound, point.r
-
-
-@kernel
-def _certified(family, means, scales, floors, spare, start, weights, room):
-    """What ``allocate`` returns."""
-    best, bound, r = optimise(family, means, scales, floors, spare, start, weights, room)
-    cost = least_cost(family, means, scales, weights, best)
-    return best, cost, max(0.0, 1.0 - cost / bound) if cost > 0.0 and bound > 0.0 else 0.0, r
+    cost = _write_weights(family, means, scales, floors, arms, point, room, weights)
+    return arms.best, cost, max(0.0, 1.0 - cost / bound) if cost > 0.0 else 0.0, point.r
 
 
 @entry
@@ -379,8 +383,8 @@ def allocate(family, means, scales, floors, spare, start, weights, room):
     means, scales, floors = borrowed(means), borrowed(scales), borrowed(floors)
     weights, room = borrowed(weights), borrowed(room)
     if family == GAUSSIAN:  # a constant, so that the compiler drops the other families: twice as fast
-        return _certified(GAUSSIAN, means, scales, floors, spare, start, weights, room)
-    return _certified(family, means, scales, floors, spare, start, weights, room)
+        return allocate_in_line(GAUSSIAN, means, scales, floors, spare, start, weights, room)
+    return allocate_in_line(family, means, scales, floors, spare, start, weights, room)
 
 
 @kernel
@@ -403,7 +407,7 @@ def allocate_batch(family, low, high, means, scales, floors, weights, best, cost
             return i
         spare = rest if rest > EPSILON else 0.0
         if family == GAUSSIAN:  # in line: for ten arms a call is a tenth of the time
-            solved = _certified(GAUSSIAN, means[i], scales, floors[i], spare, 0.0, weights[i], room)
+            solved = allocate_in_line(GAUSSIAN, means[i], scales, floors[i], spare, 0.0, weights[i], room)
         else:
             solved = allocate(family, means[i], scales, floors[i], spare, 0.0, weights[i], room)
         best[i], costs[i], gaps[i], _ = solved

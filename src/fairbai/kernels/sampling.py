@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from fairbai.kernels.allocation import ROWS, allocate, optimise
+from fairbai.kernels.allocation import ROWS, allocate, allocate_in_line
 from fairbai.kernels.families import BERNOULLI, GAUSSIAN, divergence, transport
 from fairbai.kernels.jit import kernel
 from fairbai.kernels.rates import CONSTANT, fill_floors, spare_share
@@ -59,7 +59,7 @@ def refresh(family, rate, p0, temperature, rule, state, numbers, room):
             floors[:] = 0.0
         problem = (state[INSIDE], state[SCALE], floors, spare, numbers[START], state[WEIGHT], room[1:])
         if family == GAUSSIAN:  # the others are slow enough for a call not to matter
-            numbers[START] = optimise(GAUSSIAN, *problem)[2]
+            numbers[START] = allocate_in_line(GAUSSIAN, *problem)[3]
         else:
             numbers[START] = allocate(family, *problem)[3]
 
