@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from fairbai.report import findings, settings
 from fairbai.report.paper import FIGURES
 from fairbai.report.studies import Results, run_studies
-
-pytestmark = pytest.mark.slow_without_jit
 
 
 @pytest.fixture(scope="module")
@@ -16,6 +17,7 @@ def results() -> Results:
     return run_studies(runs=20)
 
 
+@pytest.mark.slow_without_jit
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
 def test_every_figure_has_a_verdict(figure, results: Results) -> None:  # type: ignore[no-untyped-def]
     verdict, *_ = figure.finding(results)
@@ -23,6 +25,7 @@ def test_every_figure_has_a_verdict(figure, results: Results) -> None:  # type: 
     assert bool(figure.claim) == (figure.place != "beyond the paper")
 
 
+@pytest.mark.slow_without_jit
 def test_exceptions_are_named(results: Results) -> None:
     """Well beyond chance with 20 runs: TaS takes half as long with equal gaps, and has more violation elsewhere."""
     chosen = settings.select("equal gaps", "prespecified")
@@ -38,3 +41,19 @@ def test_exceptions_are_named(results: Results) -> None:
 def test_allocations_that_are_close_agree() -> None:
     assert findings.allocations(*settings.select("linear", "prespecified"))[0] == "Agrees."
     assert "Scheduling, θ-dependent floors, agonistic" in findings.allocations(*settings.select("scheduling"))[0]
+
+
+@pytest.mark.parametrize(
+    "finding",
+    [
+        findings.hindering_floors,
+        findings.equal_gaps,
+        findings.two_regimes,
+        findings.scaling_equal,
+        findings.scaling_gaps,
+        findings.cell,
+    ],
+    ids=lambda finding: finding.__name__,
+)
+def test_what_needs_no_runs(finding: Callable[[Any], list[str]]) -> None:
+    assert finding(None)[0].startswith("Agrees")
