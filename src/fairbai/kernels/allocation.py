@@ -28,7 +28,7 @@ MOST_POINTS = 200
 MOST_STEPS = 100_000
 BLOCK = 512
 AT_FLOOR = 1e-9  # a weight this close to its floor is at it: the accuracy to which a kink is found
-NEARBY = 1.05  # how far x may have moved since a similar instance: a wrong guess costs a pass
+NEARBY = 0.5  # how far x may have moved since a similar instance, over the number of arms: a wrong guess costs a pass
 FAR = 1e200  # the excess of an arm that needs no weight at all: infinity, without its nan
 
 EXCESS, KAPPA, LIMIT, MEAN, PSI, RATIO, BEND = range(7)
@@ -363,7 +363,7 @@ def allocate_in_line(family, means, scales, floors, spare, start, weights, room)
         return arms.best, least_cost(family, means, scales, weights, arms.best), 0.0, start
     edge = np.inf
     if start > 0.0:
-        r, edge = start, NEARBY * weights[arms.best]
+        r, edge = start, (1.0 + NEARBY / arms.count) * weights[arms.best]
     point, bound = _search(arms, r, edge, room)
     cost = _write_weights(family, means, scales, floors, arms, point, room, weights)
     return arms.best, cost, max(0.0, 1.0 - cost / bound) if cost > 0.0 else 0.0, point.r
