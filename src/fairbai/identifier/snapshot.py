@@ -7,7 +7,7 @@ import numpy as np
 
 from fairbai.kernels import state as rows
 from fairbai.kernels.experiment import recount
-from fairbai.problems.checks import Array, array, floors, number
+from fairbai.problems.checks import Array, array, floors, number, true_or_false
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
@@ -90,7 +90,7 @@ def read(
             rates=rates if form["rates"] is None else Rate.from_dict(form["rates"]),
             sampling=sampling if form["sampling"] is None else SamplingRule.from_dict(form["sampling"]),
             stopping=StoppingRule.from_dict(form["stopping"]),
-            settle=_truth("settle", form["settle"]),
+            settle=true_or_false("settle", form["settle"]),
             seed=form["seed"],
         )
         _restore(identifier, form)
@@ -127,10 +127,4 @@ def _restore(identifier: "Identifier", form: dict[str, Any]) -> None:
 def _whole(name: str, value: Any) -> int:
     if not isinstance(value, int) or value < 0:
         raise ValueError(f"{name} must be a whole number from 0, got {value!r}")
-    return value
-
-
-def _truth(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"{name} must be true or false, got {value!r}")
     return value

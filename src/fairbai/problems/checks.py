@@ -58,6 +58,13 @@ def number(name: str, value: Any, low: float, high: float, expected: str) -> flo
     return result
 
 
+def true_or_false(name: str, value: Any) -> bool:
+    """``value`` as a bool."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be true or false, got {value!r}")
+    return bool(value)
+
+
 def confidence(delta: Any) -> float:
     """``delta`` as a float in (0, 1/2)."""
     return number("delta", delta, math.ulp(0.0), math.nextafter(0.5, 0.0), "in (0, 1/2)")

@@ -57,4 +57,6 @@ def _exhibit(figure: PaperFigure, results: Results, folder: Path) -> Exhibit:
 
 def _verdict(cells: list[TableCell]) -> str:
     parts = [f"{same} of {total} cells of the {name} table" for name, (same, total) in tables.agreement(cells).items()]
-    return f"{' and '.join(parts)} agree with the paper (within 1.5 times both intervals in quadrature)."
+    return (
+        f"{' and '.join(parts)} agree with the paper (within {tables.TOLERANCE:g} times both intervals in quadrature)."
+    )

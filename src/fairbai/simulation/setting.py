@@ -13,7 +13,7 @@ from scipy.special import pdtr
 from fairbai.allocation import lower_bound
 from fairbai.kernels import rewards
 from fairbai.kernels import simulation as kernels
-from fairbai.problems.checks import Array, confidence
+from fairbai.problems.checks import Array, confidence, true_or_false
 from fairbai.problems.families import Poisson
 from fairbai.problems.instance import Instance
 from fairbai.problems.rates import Custom
@@ -152,13 +152,6 @@ def whole(name: str, value: Any, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
         raise ValueError(f"{name} must be a whole number from {low} to {high}, got {value!r}")
     return int(value)
-
-
-def true_or_false(name: str, value: Any) -> bool:
-    """``value`` as a bool."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be true or false, got {value!r}")
-    return bool(value)
 
 
 def _grid(trace: bool | Sequence[int], rounds: int) -> tuple[int, ...]:

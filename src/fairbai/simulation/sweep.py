@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from fairbai.problems.checks import true_or_false
 from fairbai.problems.families import Family
 from fairbai.problems.instance import Instance
 from fairbai.problems.rates import Rate
@@ -15,7 +16,7 @@ from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import chunks_of, run_chunks
 from fairbai.simulation.progress import progress_bar
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.setting import Setting, make_setting, true_or_false, whole
+from fairbai.simulation.setting import Setting, make_setting, whole
 from fairbai.simulation.simulate import MOST_RUNS
 from fairbai.simulation.study import Cell, ChunkFolder, Study, claim, describe
 from fairbai.stopping import StoppingRule
