@@ -259,7 +259,7 @@ def test_installed_command_is_this_one() -> None:
         ("--means 1 2 --rates gap", "gap takes p0: "),
         ("--means 1 2 --rates gap --p0 2", "p0 must be in [0, 1], got 2.0"),
         ("--means 1 2 --rates gap --p0 0.5 --temperature 2", "gap takes p0, got 'temperature'"),
-        ("--means 1 2 --rates linear --p0 0.5", "kind must be one of constant, "),
+        ("--means 1 2 --rates linear --p0 0.5", "kind must be one of bounded, constant, "),
         ("--means 1 2 --p0 0.5", "--p0 and --temperature belong to --rates, which is missing"),
         ("--means 1 2 --floors 0.1 --p0 0.5", "--p0 and --temperature belong to --rates"),
         ("--means 1 2 --delta 0.5", "delta must be in (0, 1/2), got 0.5"),

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from fairbai.kernels.rates import spare_share
 from fairbai.kernels.settling import furthest_behind, settling_trials
 from fairbai.kernels.settling import settle as settle_at_once
-from fairbai.kernels.state import ASSIGNED, PENALTY, ROUND, START
+from fairbai.kernels.state import ASSIGNED, NUMBERS, ROUND, STATE_ROWS
 
 
 def arrays(assigned: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """The state of an experiment of which only the assigned trials matter."""
-    state, numbers = np.zeros((PENALTY + 1, len(assigned))), np.zeros(START + 1)
+    state, numbers = np.zeros((STATE_ROWS, len(assigned))), np.zeros(NUMBERS)
     state[ASSIGNED] = assigned
     numbers[ROUND] = sum(assigned)
     return state, numbers

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import fairbai as fb
 from fairbai.kernels.rates import spare_share
 from fairbai.kernels.simulation import _custom_floors, give_up, note, simulate_runs_with, violation
-from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, PENALTY, ROUND, SPARE, START
+from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, NUMBERS, ROUND, SLACK, SPARE, STATE_ROWS
 from fairbai.simulation.setting import _empty_record, _truth, make_setting
 from tests.simulation.cases import compiled
 
@@ -48,9 +48,9 @@ def test_violation_is_that_of_the_arm_furthest_below() -> None:
 def situation(assigned: list[float], floors: list[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Truth, state and numbers in the middle of a run whose second arm leads."""
     instance = fb.Instance([0.0, 1.0, 0.5], rates=fb.rates.Constant(floors))
-    state, numbers = np.zeros((PENALTY + 1, 3)), np.zeros(START + 1)
+    state, numbers = np.zeros((STATE_ROWS, 3)), np.zeros(NUMBERS)
     state[ASSIGNED], state[FLOOR], state[MEAN] = assigned, floors, [0.1, 1.1, 0.6]
-    numbers[ROUND], numbers[SPARE] = sum(assigned), spare_share(state[FLOOR])
+    numbers[ROUND], numbers[SPARE], numbers[SLACK] = sum(assigned), spare_share(state[FLOOR]), -1.0
     return _truth(instance), state, numbers
 
 
@@ -125,7 +125,7 @@ def test_giving_up() -> None:
 @pytest.mark.parametrize("first", [0.0, 2.0])
 def test_custom_floors(arms: int, first: float) -> None:
     """The floors of the function, as the class checks them; for four to six arms it goes wrong above 1."""
-    state, numbers = np.zeros((PENALTY + 1, arms)), np.zeros(START + 1)
+    state, numbers = np.zeros((STATE_ROWS, arms)), np.zeros(NUMBERS)
     state[MEAN, 0] = first
     fine = arms in (3, 8) or first == 0.0
     assert _custom_floors(compiled, state, numbers) == fine

@@ -79,9 +79,9 @@ def test_custom_rates_have_no_form() -> None:
         (
             Rate,
             {"kind": "linear"},
-            "kind must be one of constant, custom, gap, inverse_gap, proportional, softmax, got 'linear'",
+            "kind must be one of bounded, constant, custom, gap, inverse_gap, proportional, softmax, got 'linear'",
         ),
-        (Rate, "_learned", "kind must be one of constant, .*, got '_learned'"),
+        (Rate, "_learned", "kind must be one of bounded, constant, .*, got '_learned'"),
         (Family, {"kind": "bernoulli", "variance": 1.0}, "bernoulli takes no parameters, got 'variance'"),
         (Rate, {"kind": "gap", "p0": 0.5, "temperature": 1.0}, "gap takes p0, got 'temperature'"),
         (Rate, {"kind": "softmax", "p": 0.5}, "softmax takes p0, temperature, got 'p'"),

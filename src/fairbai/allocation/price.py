@@ -19,7 +19,8 @@ class PriceOfFairness:
         fair: T*_p, the characteristic time with the floors.
         unconstrained: T*, the characteristic time without.
         upper_bound: max_a w*_a / (p_a + (1 - sum p) w*_a), which is never below ``ratio``. (It is what the feasible
-            allocation p + (1 - sum p) w* costs. The bound printed in the paper is false; see docs/errata.md.)
+            allocation p + (1 - sum p) w* costs, or, with ceilings or groups, ``Limits.centre``. The bound printed in
+            the paper is false; see docs/errata.md.)
     """
 
     ratio: float
@@ -55,6 +56,8 @@ def price_of_fairness(instance: Instance) -> PriceOfFairness:
         raise ValueError("means must have a single best arm: with a tie T* is infinite and has no ratio to T*_p")
     fair = solve(instance).characteristic_time
     reached = instance.floors + instance.spare * free.weights
+    if instance.limits is not None:
+        reached = instance.limits.centre
     with np.errstate(divide="ignore"):
         upper_bound = float(np.max(free.weights / reached))
     ratio = max(1.0, fair / free.characteristic_time)

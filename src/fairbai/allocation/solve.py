@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fairbai.kernels import allocation as kernels
+from fairbai.kernels.limited_allocation import LIMITED_ROWS, allocate_within
 from fairbai.problems.checks import Array, frozen
 from fairbai.problems.checks import floors as check_floors
 from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.instance import Instance
-from fairbai.problems.rates import Rate
+from fairbai.problems.rates import Bounded, Rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,7 @@ class Allocation:
         duality_gap: Certified relative distance of ``characteristic_time`` from the optimum: no allocation has a
             time below (1 - duality_gap) * characteristic_time. The bound comes from a dual feasible point.
         floors: The floors that were met.
+        ceilings: The ceilings that were kept; 1 where there are none.
     """
 
     weights: Array
@@ -35,11 +37,17 @@ class Allocation:
     best_arm: int
     duality_gap: float
     floors: Array
+    ceilings: Array
 
     @property
     def at_floor(self) -> npt.NDArray[np.bool_]:
         """For every arm, whether its weight is its (positive) floor."""
         return (self.floors > 0.0) & (self.weights <= self.floors * (1.0 + kernels.AT_FLOOR))
+
+    @property
+    def at_ceiling(self) -> npt.NDArray[np.bool_]:
+        """For every arm, whether its weight is its ceiling."""
+        return self.weights >= self.ceilings * (1.0 - kernels.AT_FLOOR)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,19 +81,16 @@ def solve(instance: Instance) -> Allocation:
         11.666667
     """
     arms = instance.means.size
-    weights = np.empty(arms)
-    best, cost, gap, _ = kernels.allocate(
-        instance.family.code,
-        instance.means,
-        instance.scales,
-        instance.floors,
-        instance.spare,
-        0.0,
-        weights,
-        _workspace(arms),
-    )
+    weights, limits = np.empty(arms), instance.limits
+    question = (instance.family.code, instance.means, instance.scales, instance.floors)
+    if limits is None:
+        best, cost, gap, _ = kernels.allocate(*question, instance.spare, 0.0, weights, _workspace(arms))
+    else:
+        bounds = (limits.ceilings, limits.groups, limits.group_floors)
+        best, cost, gap, _ = allocate_within(*question, *bounds, 0.0, weights, np.empty((LIMITED_ROWS, arms)))
     time = 1.0 / float(cost) if cost > 0.0 else math.inf
-    return Allocation(frozen(weights), time, int(best), float(gap), instance.floors)
+    ceilings = frozen(np.ones(arms)) if limits is None else limits.ceilings
+    return Allocation(frozen(weights), time, int(best), float(gap), instance.floors, ceilings)
 
 
 _kept = threading.local()
@@ -120,6 +125,8 @@ def solve_batch(
     matrix = _contiguous("means", means)
     if matrix.ndim != 2 or matrix.shape[1] < 2:
         raise ValueError(f"means must be a matrix with a row an instance and two arms or more, got {matrix.shape}")
+    if isinstance(rates, Bounded):
+        return _one_by_one(matrix, rates, family)
     floors = frozen(rates.floors_batch(matrix) if isinstance(rates, Rate) else _floors(rates, matrix))
     count, arms = matrix.shape
     weights = np.empty((count, arms))
@@ -134,6 +141,18 @@ def solve_batch(
     with np.errstate(divide="ignore"):
         times = 1.0 / costs
     return AllocationBatch(frozen(weights), times, best, gaps, floors)
+
+
+def _one_by_one(means: Array, rates: Bounded, family: Family) -> AllocationBatch:
+    """``solve_batch`` with limits."""
+    solved = [solve(Instance(row, family, rates)) for row in means]
+    return AllocationBatch(
+        weights=frozen(np.array([one.weights for one in solved]).reshape(means.shape)),
+        characteristic_time=np.array([one.characteristic_time for one in solved]),
+        best_arm=np.array([one.best_arm for one in solved], dtype=np.int64),
+        duality_gap=np.array([one.duality_gap for one in solved]),
+        floors=frozen(np.array([one.floors for one in solved]).reshape(means.shape)),
+    )
 
 
 def _floors(value: Any, means: Array) -> Array:

@@ -12,6 +12,8 @@ from fairbai.identifier import snapshot
 from fairbai.identifier.status import Status
 from fairbai.kernels import state as rows
 from fairbai.kernels.allocation import allocate
+from fairbai.kernels.limited_allocation import allocate_within
+from fairbai.kernels.limited_settling import settling_arm, settling_trials_within
 from fairbai.kernels.rates import spare_share
 from fairbai.kernels.settling import furthest_behind, settling_trials
 from fairbai.problems.checks import confidence
@@ -111,10 +113,19 @@ class Identifier:
         decision = self._decision
         if decision is None:
             return self._experiment.assign()
-        spare = float(spare_share(decision.floors))
-        arm = int(furthest_behind(self._experiment.state, decision.floors, decision.final_round, spare))
+        state, numbers = self._experiment.state, self._experiment.numbers
+        if self._limited:
+            arm = int(settling_arm(state, numbers, decision.final_round, self._experiment.room))
+        else:
+            spare = float(spare_share(decision.floors))
+            arm = int(furthest_behind(state, decision.floors, decision.final_round, spare))
         self._experiment.count_assigned(arm)
         return arm
+
+    @property
+    def _limited(self) -> bool:
+        """Whether there are ceilings or groups beside the floors."""
+        return bool(self._experiment.numbers[rows.SLACK] >= 0.0)
 
     # --- telling ------------------------------------------------------------------------------------------------
 
@@ -165,7 +176,11 @@ class Identifier:
         """Freeze the answer, the evidence for it, and the floors that are to be met."""
         state, numbers = self._experiment.state, self._experiment.numbers
         floors = state[rows.FLOOR].copy()
-        more = settling_trials(state, numbers, floors, numbers[rows.SPARE]) if self.settle else 0
+        more = 0
+        if self.settle and self._limited:
+            more = settling_trials_within(state, numbers, self._experiment.room)
+        elif self.settle:
+            more = settling_trials(state, numbers, floors, numbers[rows.SPARE])
         now = self._experiment.round
         glr, threshold = self._glr_and_threshold()
         self._decision = snapshot.Decision(self._experiment.best, now, now + int(more), floors, glr, threshold)
@@ -227,17 +242,13 @@ class Identifier:
         state, numbers = self._experiment.state, self._experiment.numbers
         if numbers[rows.UNSEEN] > 0.0:
             return math.inf
-        weights = np.empty(len(self.arms))
-        _, cost, _, _ = allocate(
-            self.family.code,
-            state[rows.INSIDE],
-            state[rows.SCALE],
-            state[rows.FLOOR],
-            numbers[rows.SPARE],
-            0.0,
-            weights,
-            self._experiment.room[1:],
-        )
+        weights, room = np.empty(len(self.arms)), self._experiment.room[1:]
+        question = (self.family.code, state[rows.INSIDE], state[rows.SCALE], state[rows.FLOOR])
+        if self._limited:
+            bounds = (state[rows.CEILING], state[rows.GROUP], state[rows.GROUP_FLOOR])
+            _, cost, _, _ = allocate_within(*question, *bounds, 0.0, weights, room)
+        else:
+            _, cost, _, _ = allocate(*question, numbers[rows.SPARE], 0.0, weights, room)
         rest = float(max(0.0, threshold - glr)) / float(cost) if cost > 0.0 else math.inf
         return float(math.ceil(rest)) if math.isfinite(rest) else math.inf
 

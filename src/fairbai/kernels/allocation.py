@@ -33,7 +33,7 @@ FAR = 1e200  # the excess of an arm that needs no weight at all: infinity, witho
 
 EXCESS, KAPPA, LIMIT, MEAN, PSI, RATIO, BEND = range(7)
 ROWS = 7
-"""Rows of the workspace. Fixed: the excess (see ``_prepare``), the variance over that of the best arm, and the floor
+"""Rows of the workspace. Fixed: the excess (see ``prepare``), the variance over that of the best arm, and the floor
 over that. For families other than the Gaussian also the mean and, at the present r, psi, H_a and -(1 + r) dH_a/dr."""
 
 Arms = namedtuple("Arms", "family count best top level own_floor spare")
@@ -51,7 +51,7 @@ def workspace(arms):
 
 
 @kernel
-def _prepare(family, means, scales, floors, spare, room):
+def prepare(family, means, scales, floors, spare, room):
     """Fill the fixed rows; find the best arm b and the hardest arm.
 
     An arm's excess is d(b, a) / d(b, hardest) - 1. It is as good as infinite for b itself and, where several arms tie
@@ -141,7 +141,7 @@ def _sum_above_floors(arms, r, edge, room):
 
 
 @kernel
-def _fill_weights(arms, r, first, room):
+def fill_weights(arms, r, first, room):
     """Rows PSI, RATIO and BEND at the level d / (1 + r), for the families that have no closed form."""
     if arms.family == GAUSSIAN:
         return
@@ -289,7 +289,7 @@ def _search(arms, r, edge, room):
     high = Point(np.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     found, point, bound, streak, side = low, low, np.inf, 0, 0.0
     for number in range(MOST_POINTS):
-        _fill_weights(arms, r, number == 0, room)
+        fill_weights(arms, r, number == 0, room)
         point = _balance(arms, r, edge, room)
         if point.value > found.value:
             found = point
@@ -311,7 +311,7 @@ def _search(arms, r, edge, room):
             break
         edge = _expect(point, r)
     if found.r != point.r:
-        _fill_weights(arms, found.r, False, room)
+        fill_weights(arms, found.r, False, room)
         found = _balance(arms, found.r, found.edge, room)
     return found, bound
 
@@ -357,7 +357,7 @@ def least_cost(family, means, scales, weights, best):
 @kernel
 def allocate_in_line(family, means, scales, floors, spare, start, weights, room):
     """``allocate``, for callers that solve again and again; what they do not use is not computed."""
-    arms, r = _prepare(family, means, scales, floors, spare, room)
+    arms, r = prepare(family, means, scales, floors, spare, room)
     if spare <= 0.0:  # there is no choice
         weights[:] = floors
         return arms.best, least_cost(family, means, scales, weights, arms.best), 0.0, start

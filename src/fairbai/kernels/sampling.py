@@ -8,14 +8,20 @@ import math
 
 import numpy as np
 
-from fairbai.kernels.allocation import ROWS, allocate, allocate_in_line
+from fairbai.kernels.allocation import allocate, allocate_in_line
 from fairbai.kernels.families import BERNOULLI, GAUSSIAN, divergence, transport
 from fairbai.kernels.jit import kernel
+from fairbai.kernels.limited_allocation import LIMITED_ROWS, allocate_within
+from fairbai.kernels.limited_sampling import fair_top_two_within
 from fairbai.kernels.rates import CONSTANT, fill_floors, spare_share
 from fairbai.kernels.state import (
     ASSIGNED,
+    CEILING,
+    CENTRE,
     COST,
     FLOOR,
+    GROUP,
+    GROUP_FLOOR,
     INSIDE,
     MEAN,
     OBSERVED,
@@ -23,6 +29,7 @@ from fairbai.kernels.state import (
     ROUND,
     SCALE,
     SEEN,
+    SLACK,
     SPARE,
     START,
     TARGET,
@@ -38,7 +45,7 @@ FROM_POLICY, FROM_EACH_ARM = range(2)
 @kernel
 def rule_workspace(arms):
     """Room for ``refresh``: floors of zero, and the workspace of the allocation."""
-    return np.empty((ROWS + 1, arms))
+    return np.empty((LIMITED_ROWS + 1, arms))
 
 
 @kernel
@@ -54,6 +61,11 @@ def refresh(family, rate, p0, temperature, rule, state, numbers, room):
         numbers[SPARE] = spare_share(state[FLOOR])
     if rule <= CUMULATIVE:
         fair = rule in (FAIR_SAMPLED, FAIR_CUMULATIVE)
+        if fair and numbers[SLACK] >= 0.0:
+            limits = (state[FLOOR], state[CEILING], state[GROUP], state[GROUP_FLOOR])
+            arms = (family, state[INSIDE], state[SCALE])
+            numbers[START] = allocate_within(*arms, *limits, numbers[START], state[WEIGHT], room[1:])[3]
+            return
         floors, spare = (state[FLOOR], numbers[SPARE]) if fair else (room[0], 1.0)
         if not fair:
             floors[:] = 0.0
@@ -74,6 +86,11 @@ def _aim(rule, learned, state, numbers, policy):
         share = 0.5 / math.sqrt(count * count + number)
         for a in range(count):
             policy[a] = 1.0 / count if blind else (1.0 - count * share) * state[WEIGHT, a] + share
+        return
+    if numbers[SLACK] >= 0.0:
+        mix = 1.0 if blind or rule == UNIFORM_FAIR else 0.5 / math.sqrt(number)
+        for a in range(count):
+            policy[a] = (1.0 - mix) * state[WEIGHT, a] + mix * state[CENTRE, a]
         return
     if rule == UNIFORM_FAIR:
         rest = numbers[SPARE] / count
@@ -251,6 +268,8 @@ def choose(family, rule, start, parameter, learned, state, numbers, policy, unif
         arm = int(numbers[ROUND])
     elif rule in (FAIR_SAMPLED, UNIFORM_FAIR):
         arm = _draw(policy, uniform)
+    elif rule == FAIR_TOP_TWO and numbers[SLACK] >= 0.0:
+        arm = fair_top_two_within(family, parameter, state, numbers, policy)
     elif rule == FAIR_TOP_TWO:
         arm = _fair_top_two(family, parameter, state, numbers)
     elif not tracks:

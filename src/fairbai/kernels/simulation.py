@@ -12,12 +12,13 @@ import numpy as np
 from fairbai.kernels.experiment import FAMILY, SEED, choose_arm, count_reward, weigh
 from fairbai.kernels.families import GAUSSIAN
 from fairbai.kernels.jit import borrowed, entry, kernel, passing_entry, passing_kernel
+from fairbai.kernels.limited_settling import settle_within, violation_within
 from fairbai.kernels.rates import EPSILON, unspent
 from fairbai.kernels.rewards import FLOOR as TRUE_FLOOR
 from fairbai.kernels.rewards import reward
 from fairbai.kernels.rng import two_uniforms
 from fairbai.kernels.settling import settle
-from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, ROUND, SPARE, UNSEEN, largest
+from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, ROUND, SLACK, SPARE, UNSEEN, largest
 
 Record = namedtuple("Record", ["decided", "stopped", "answers", "violations", "pulls", "histogram", "shares", "glr"])
 """What is kept of a chunk of runs. A row a run, then one entry a delta: the trials at the decision and at the stop, the
@@ -39,17 +40,26 @@ def violation(floors, pulls, total):
 
 
 @kernel
+def _violation(truth, state, numbers, pulls, total):
+    if numbers[SLACK] >= 0.0:
+        return violation_within(state, pulls, total, np.empty(pulls.size))
+    return violation(truth[TRUE_FLOOR], pulls, total)
+
+
+@kernel
 def _stop(truth, settles, state, numbers, record, row, column):
     """Note the pulls and the violation at the stop."""
     pulls = record.pulls[row, column]
     total = numbers[ROUND]
-    if settles:
+    if settles and numbers[SLACK] >= 0.0:
+        total = settle_within(state, numbers, np.empty((2, pulls.size)), pulls)
+    elif settles:
         total = settle(state, numbers, state[FLOOR], numbers[SPARE], pulls)
     else:
         for a in range(pulls.size):
             pulls[a] = state[ASSIGNED, a]
     record.stopped[row, column] = total
-    record.violations[row, column] = violation(truth[TRUE_FLOOR], pulls, total)
+    record.violations[row, column] = _violation(truth, state, numbers, pulls, total)
 
 
 @entry
@@ -57,7 +67,7 @@ def note(truth, levels, settles, grid, state, numbers, score, glr, record, row, 
     """Note what a round brought. ``column`` is the first delta without an answer; returns the next such."""
     number = numbers[ROUND]
     if record.histogram.shape[1] > 1 and column < levels.size:
-        most = violation(truth[TRUE_FLOOR], state[ASSIGNED], number)
+        most = _violation(truth, state, numbers, state[ASSIGNED], number)
         place = math.ceil(most * (record.histogram.shape[1] - 1))
         for later in range(column, levels.size):
             record.histogram[later, place] += 1.0

@@ -7,14 +7,18 @@ from fairbai.kernels.families import BERNOULLI, POISSON
 from fairbai.kernels.jit import kernel
 
 ASSIGNED, OBSERVED, SUM, MEAN, INSIDE, SCALE, FLOOR, WEIGHT, TARGET, COST, RATIO, PENALTY = range(12)
+CEILING, GROUP, GROUP_FLOOR, CENTRE = range(12, 16)
+STATE_ROWS = 16
 """Rows: trials assigned and observed, sum and mean of the rewards, the mean moved inside the domain of the family, the
 known variance, the floor at the present means, the optimal share, the sum of the shares that were aimed at, the cost of
 a tie with the best arm (its GLR) and the ratio of what a trial of either adds to it, and the part that the arm has in
-the threshold."""
+the threshold. Of an experiment with limits also the ceiling of every arm, the number of its group (or -1), the floors
+of the groups, and shares that are within all limits."""
 
-ROUND, SEEN, UNSEEN, SPARE, START = range(5)
-"""Numbers: trials assigned and observed in all, arms that have no reward yet, 1 - sum of the floors, and the r at which
-the last solve ended."""
+ROUND, SEEN, UNSEEN, SPARE, START, SLACK = range(6)
+NUMBERS = 6
+"""Numbers: trials assigned and observed in all, arms that have no reward yet, 1 - sum of the floors, the r at which
+the last solve ended, and how much play the limits leave, or -1 where there are none beside the floors."""
 
 
 @kernel

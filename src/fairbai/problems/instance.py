@@ -7,7 +7,7 @@ import numpy as np
 from fairbai.kernels.rates import spare_share
 from fairbai.problems.checks import Array, Numbers
 from fairbai.problems.families import Family, Gaussian
-from fairbai.problems.rates import Constant, Rate
+from fairbai.problems.rates import Bounded, Constant, Limits, Rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +21,7 @@ class Instance:
         floors: The rates at these means.
         spare: What the floors leave: 1 - sum(floors).
         scales: The known variance of every arm (1 where the family has none).
+        limits: The limits beside the floors, if the rates are ``rates.Bounded``; else None.
 
     Example:
         >>> import fairbai as fb
@@ -35,6 +36,7 @@ class Instance:
     floors: Array = field(init=False, repr=False)
     spare: float = field(init=False, repr=False)
     scales: Array = field(init=False, repr=False)
+    limits: Limits | None = field(init=False, repr=False)
 
     def __init__(self, means: Numbers, family: Family | None = None, rates: Rate | None = None) -> None:
         family = Gaussian() if family is None else family
@@ -52,6 +54,7 @@ class Instance:
             "floors": floors,
             "spare": float(spare_share(floors)),
             "scales": family.scales(checked.size),
+            "limits": rates.limits(checked.size) if isinstance(rates, Bounded) else None,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)

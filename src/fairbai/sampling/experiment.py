@@ -11,7 +11,7 @@ from fairbai.kernels.rng import two_uniforms
 from fairbai.kernels.sampling import PYTHON, rule_workspace
 from fairbai.problems.checks import Array, frozen
 from fairbai.problems.families import Family, Gaussian
-from fairbai.problems.rates import Constant, Rate
+from fairbai.problems.rates import Bounded, Constant, Limits, Rate
 from fairbai.sampling.fair_top_two import FairTopTwo
 from fairbai.sampling.rule import SamplingRule, Situation
 from fairbai.stopping import Mixture, StoppingRule
@@ -57,13 +57,16 @@ class Experiment:
         self.codes = np.array(codes, dtype=np.int64)
         p0, temperature = getattr(self.rates, "p0", 0.0), getattr(self.rates, "temperature", 1.0)
         self.reals = np.array([p0, temperature, self.sampling.parameter, self.stopping.parameter(self.family)])
-        self.state = np.zeros((rows.PENALTY + 1, arms))
+        self.state = np.zeros((rows.STATE_ROWS, arms))
         self.state[rows.SCALE] = self.family.scales(arms)
-        self.numbers = np.zeros(rows.START + 1)
+        self.numbers = np.zeros(rows.NUMBERS)
         self.numbers[rows.UNSEEN] = arms
         self.numbers[rows.SPARE] = 1.0
+        self.numbers[rows.SLACK] = -1.0
         if not learned:
             self._set_floors(self.rates.floors(np.zeros(arms)))
+        if isinstance(self.rates, Bounded):
+            self._set_limits(self.rates.limits(arms))
         self.policy = np.empty(arms)
         self.room = rule_workspace(arms)
 
@@ -118,6 +121,13 @@ class Experiment:
     def _set_floors(self, floors: Array) -> None:
         self.state[rows.FLOOR] = floors
         self.numbers[rows.SPARE] = spare_share(self.state[rows.FLOOR])
+
+    def _set_limits(self, limits: Limits) -> None:
+        self.state[rows.CEILING] = limits.ceilings
+        self.state[rows.GROUP] = limits.groups
+        self.state[rows.GROUP_FLOOR] = limits.group_floors
+        self.state[rows.CENTRE] = limits.centre
+        self.numbers[rows.SLACK] = limits.slack
 
 
 def checked_seed(seed: Any) -> int:

@@ -1,65 +1,18 @@
-"""Fairness rates: the share of the trials that every arm is guaranteed.
+"""Rates that depend on the means, and are learned with them: defined for every vector of means, also with ties.
 
-``Constant`` rates are known beforehand. The others depend on the means theta and are learned with them; they are
-defined for every vector of means, also with ties, all means equal, or negative means. ``p0`` is their sum.
+``p0`` is their sum.
 """
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from fairbai.kernels import allocation as allocation_kernels
 from fairbai.kernels import rates as kernels
 from fairbai.problems import checks
 from fairbai.problems.checks import Array, Numbers
-from fairbai.problems.configured import Configured
-
-if TYPE_CHECKING:
-    from fairbai.problems.instance import Instance
-
-
-@dataclass(frozen=True, eq=False)
-class Rate(Configured):
-    """A map from means to floors."""
-
-    @abstractmethod
-    def floors(self, means: Numbers) -> Array:
-        """The floor of every arm: not negative, with a sum of at most 1."""
-
-    def floors_batch(self, means: Array) -> Array:
-        """``floors`` for every row of a matrix of means."""
-        return np.array([self.floors(row) for row in means]).reshape(means.shape)
-
-
-@dataclass(frozen=True, eq=False)
-class Constant(Rate):
-    """Floors that are known beforehand: one for all arms, or one an arm.
-
-    Example:
-        >>> Constant(0.1).floors([0.3, 0.2, 0.1])
-        array([0.1, 0.1, 0.1])
-    """
-
-    floor: float | Numbers = 0.0
-
-    def __post_init__(self) -> None:
-        if np.ndim(self.floor) == 0:
-            floor = checks.number("floor", self.floor, 0.0, 1.0, "in [0, 1]")
-            object.__setattr__(self, "floor", floor)
-        else:
-            object.__setattr__(self, "floor", checks.floors("floor", self.floor, np.size(self.floor)))
-
-    def floors(self, means: Numbers) -> Array:
-        """The floors, whatever the means."""
-        floor = self.floor if isinstance(self.floor, np.ndarray) else np.full(len(means), self.floor)
-        return checks.floors("rates", floor, len(means))
-
-    def floors_batch(self, means: Array) -> Array:
-        """The same floors in every row."""
-        return np.tile(self.floors(np.zeros(means.shape[1])), (len(means), 1))
+from fairbai.problems.rates.constant import Rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,26 +123,3 @@ class Custom(Rate):
     def to_dict(self) -> dict[str, Any]:
         """Not possible: a function has no JSON form."""
         raise ValueError("custom rates cannot be written as JSON: a function has no such form")
-
-
-def blended(instance: "Instance", p0: float, alpha: float) -> Constant:
-    """The paper's pre-specified rates p0 (alpha w* + (1 - alpha) v), with v proportional to 1 / w*.
-
-    w* is the unconstrained allocation of the instance. alpha = 0.9 is the paper's agonistic setting (the floors
-    help to explore), alpha = 0.1 its antagonistic one.
-
-    Example:
-        >>> import fairbai as fb
-        >>> blended(fb.Instance([1.0, 0.0]), p0=0.9, alpha=0.1).floor
-        array([0.45, 0.45])
-    """
-    p0 = checks.number("p0", p0, 0.0, 1.0, "in [0, 1]")
-    alpha = checks.number("alpha", alpha, 0.0, 1.0, "in [0, 1]")
-    means, arms = instance.means, instance.means.size
-    if np.sum(means == means.max()) > 1:
-        raise ValueError("instance must have a single best arm: with a tie w* is not defined")
-    weights = np.empty(arms)
-    none, room = checks.frozen(np.zeros(arms)), np.empty((allocation_kernels.ROWS, arms))
-    allocation_kernels.allocate(instance.family.code, means, instance.scales, none, 1.0, 0.0, weights, room)
-    inverse = 1.0 / weights
-    return Constant(p0 * (alpha * weights + (1.0 - alpha) * inverse / inverse.sum()))

@@ -1,0 +1,63 @@
+"""Shares within limits: floors l, ceilings u, and floors g on the sums over groups of arms, no two of which overlap.
+
+A group is a number: ``groups[a]`` is that of arm a, or -1, and ``totals[g]`` the floor of group g.
+"""
+
+from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.rates import EPSILON, unspent
+
+SUM, ROOM = range(2)
+"""Rows of the workspace: one number a group."""
+
+
+@kernel
+def _sum_groups(ceilings, groups, weights, work):
+    """The sum of every group, and how much its arms are below their ceilings."""
+    work[SUM, :] = 0.0
+    work[ROOM, :] = 0.0
+    for a in range(weights.size):
+        group = int(groups[a])
+        if group >= 0:
+            work[SUM, group] += weights[a]
+            work[ROOM, group] += max(0.0, ceilings[a] - weights[a])
+
+
+@kernel
+def _raise_by(part, ceiling, weight):
+    return min(ceiling, weight + part * (ceiling - weight)) if part > 0.0 else weight
+
+
+@entry
+def fill_up(ceilings, groups, totals, weights, work):
+    """Raise ``weights``, which are within the limits but for what they lack, to the groups' floors and to sum 1.
+
+    Every arm takes the same part of its distance to its ceiling: first within each group, then all together.
+    """
+    _sum_groups(ceilings, groups, weights, work)
+    total, room = 0.0, 0.0
+    for a in range(weights.size):
+        group = int(groups[a])
+        if group >= 0 and totals[group] > work[SUM, group] and work[ROOM, group] > 0.0:
+            part = (totals[group] - work[SUM, group]) / work[ROOM, group]
+            weights[a] = _raise_by(part, ceilings[a], weights[a])
+        total += weights[a]
+        room += ceilings[a] - weights[a]
+    part = (1.0 - total) / room if room > 0.0 else 0.0
+    for a in range(weights.size):
+        weights[a] = _raise_by(part, ceilings[a], weights[a])
+
+
+@kernel
+def forced_shares(floors, groups, totals, work):
+    """Row SUM of ``work``: what every group must have, its own floor or the sum of its arms'. Returns what is left."""
+    work[SUM, :] = 0.0
+    for a in range(floors.size):
+        group = int(groups[a])
+        if group >= 0:
+            work[SUM, group] += floors[a]
+    for group in range(totals.size):
+        work[SUM, group] = max(work[SUM, group], totals[group])
+    for a in range(floors.size):
+        work[ROOM, a] = floors[a] if groups[a] < 0.0 else 0.0
+    rest = unspent(work[: ROOM + 1].ravel())
+    return rest if rest > EPSILON else 0.0

@@ -1,0 +1,20 @@
+"""Fairness rates: the share of the trials that every arm is guaranteed, and the share that it may have at most."""
+
+from fairbai.problems.rates.blended import blended
+from fairbai.problems.rates.bounded import Bounded, Group, Limits
+from fairbai.problems.rates.constant import Constant, Rate
+from fairbai.problems.rates.learned import Custom, Gap, InverseGap, Proportional, Softmax
+
+__all__ = [
+    "Bounded",
+    "Constant",
+    "Custom",
+    "Gap",
+    "Group",
+    "InverseGap",
+    "Limits",
+    "Proportional",
+    "Rate",
+    "Softmax",
+    "blended",
+]

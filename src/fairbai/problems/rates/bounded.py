@@ -1,0 +1,160 @@
+"""Limits beyond floors: ceilings on the shares of arms, and floors on the shares of groups of arms."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairbai.kernels import limits as kernels
+from fairbai.problems import checks
+from fairbai.problems.checks import SUM_TOLERANCE, Array, Numbers, frozen
+from fairbai.problems.rates.constant import Constant
+
+
+@dataclass(frozen=True)
+class Group:
+    """Arms, by their numbers, that are guaranteed a share together.
+
+    Example:
+        >>> Group([0, 2], floor=0.5)
+        Group(arms=(0, 2), floor=0.5)
+    """
+
+    arms: tuple[int, ...]
+    floor: float
+
+    def __init__(self, arms: Sequence[int], floor: float) -> None:
+        if isinstance(arms, str) or not isinstance(arms, (Sequence, np.ndarray)) or len(arms) == 0:
+            raise ValueError(f"arms of a group must be a list of arms, got {arms!r}")
+        for arm in arms:
+            if isinstance(arm, bool) or not isinstance(arm, (int, np.integer)) or arm < 0:
+                raise ValueError(f"arms of a group must be whole numbers from 0, got {arm!r}")
+        if len(set(arms)) < len(arms):
+            raise ValueError(f"arms of a group must be different, got {list(arms)!r}")
+        object.__setattr__(self, "arms", tuple(int(arm) for arm in arms))
+        object.__setattr__(self, "floor", checks.number("floor of a group", floor, 0.0, 1.0, "in [0, 1]"))
+
+
+class Limits(NamedTuple):
+    """The limits of a number of arms, as the kernels take them.
+
+    Attributes:
+        floors: One an arm.
+        ceilings: One an arm.
+        groups: The number of every arm's group; -1 for an arm in none.
+        group_floors: The floor of group g at place g; 0 where there is no such group.
+        centre: Shares within all limits: the floors, raised in proportion to the distance from the ceilings.
+        slack: How much play is left where there is least: 0 if some limit is met by one share only.
+    """
+
+    floors: Array
+    ceilings: Array
+    groups: Array
+    group_floors: Array
+    centre: Array
+    slack: float
+
+
+@dataclass(frozen=True, eq=False)
+class Bounded(Constant):
+    """Floors and ceilings for arms, and floors for groups of arms, all known beforehand.
+
+    Every share stays between its floor and its ceiling, and the shares of every group sum to at least the group's
+    floor. No arm may be in two groups.
+
+    Args:
+        floor: One for all arms, or one an arm.
+        ceiling: One for all arms, or one an arm.
+        groups: Groups, such as ``Group([0, 1], floor=0.4)`` or ``{"arms": [0, 1], "floor": 0.4}``.
+
+    Example:
+        >>> rates = Bounded(floor=0.1, ceiling=0.5, groups=[Group([1, 2], floor=0.6)])
+        >>> rates.limits(3).centre.round(3)
+        array([0.233, 0.383, 0.383])
+    """
+
+    ceiling: float | Numbers = 1.0
+    groups: Sequence[Group | dict[str, Any]] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if np.ndim(self.ceiling) == 0:
+            object.__setattr__(self, "ceiling", checks.number("ceiling", self.ceiling, 0.0, 1.0, "in (0, 1]"))
+        else:
+            object.__setattr__(self, "ceiling", checks.array("ceiling", self.ceiling))
+        ceilings = np.atleast_1d(np.asarray(self.ceiling))
+        checks.refuse("ceiling", "be in (0, 1]", ceilings, (ceilings <= 0.0) | (ceilings > 1.0))
+        if isinstance(self.groups, (str, dict)) or not isinstance(self.groups, Sequence):
+            raise ValueError(f"groups must be a list of groups, got {self.groups!r}")
+        groups = tuple(_group(form) for form in self.groups)
+        arms = [arm for group in groups for arm in group.arms]
+        for arm in arms:
+            if arms.count(arm) > 1:
+                raise ValueError(f"groups must not overlap, got arm {arm} in two of them")
+        object.__setattr__(self, "groups", groups)
+
+    def floors(self, means: Numbers) -> Array:
+        """The floors, whatever the means; with all other limits checked for so many arms."""
+        return self.limits(len(means)).floors
+
+    def limits(self, arms: int) -> Limits:
+        """The limits of so many arms; an error if they contradict each other."""
+        floors = Constant.floors(self, np.zeros(arms))
+        one = np.full(arms, self.ceiling) if np.ndim(self.ceiling) == 0 else self.ceiling
+        ceilings = checks.array("ceiling", one, arms)
+        checks.refuse("ceiling", "be at least the floor", ceilings, ceilings < floors)
+        most = float(ceilings.sum())
+        if most < 1.0 - SUM_TOLERANCE:
+            raise ValueError(f"ceilings must sum to at least 1, got {most:.12g}")
+        groups, group_floors, play = self._numbered(floors, ceilings)
+        forced = _forced(floors, groups, group_floors)
+        if forced > 1.0 + SUM_TOLERANCE:
+            raise ValueError(f"floors of arms and groups must ask for at most 1 together, got {forced:.12g}")
+        if forced > 1.0:
+            floors, group_floors = floors / forced, group_floors / forced
+        centre = floors.copy()
+        kernels.fill_up(ceilings, groups, group_floors, centre, np.empty((2, arms)))
+        slack = max(0.0, min(play, 1.0 - forced, most - 1.0, float((ceilings - floors).min())))
+        return Limits(frozen(floors), ceilings, frozen(groups), frozen(group_floors), frozen(centre), slack)
+
+    def _numbered(self, floors: Array, ceilings: Array) -> tuple[Array, Array, float]:
+        """The group of every arm, the floors of the groups, and the least play that a group has."""
+        arms = floors.size
+        groups, group_floors, play = np.full(arms, -1.0), np.zeros(arms), 1.0
+        for number, group in enumerate(self._groups):
+            if max(group.arms) >= arms:
+                raise ValueError(f"groups must hold arms below {arms}, got arm {max(group.arms)}")
+            members = list(group.arms)
+            most = float(ceilings[members].sum())
+            if group.floor > most + SUM_TOLERANCE:
+                raise ValueError(
+                    f"floor of a group must be at most the sum of its ceilings ({most:.12g}), got {group.floor!r}"
+                )
+            groups[members], group_floors[number] = number, min(group.floor, most)
+            play = min(play, most - group.floor)
+        return groups, group_floors, play
+
+    @property
+    def _groups(self) -> tuple[Group, ...]:
+        return tuple(group for group in self.groups if isinstance(group, Group))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; groups are dictionaries."""
+        groups = [{"arms": list(group.arms), "floor": group.floor} for group in self._groups]
+        return {**super().to_dict(), "groups": groups}
+
+
+def _group(form: Group | dict[str, Any]) -> Group:
+    if isinstance(form, Group):
+        return form
+    if not isinstance(form, dict) or set(form) != {"arms", "floor"}:
+        raise ValueError(f"a group must have arms and a floor, got {form!r}")
+    return Group(form["arms"], form["floor"])
+
+
+def _forced(floors: Array, groups: Array, group_floors: Array) -> float:
+    """What the floors of arms and groups ask for together."""
+    grouped = groups >= 0.0
+    sums = np.bincount(groups[grouped].astype(np.int64), floors[grouped], minlength=floors.size)
+    return float(floors[~grouped].sum() + np.maximum(sums, group_floors).sum())
