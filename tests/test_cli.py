@@ -77,6 +77,8 @@ def agrees(found: dict[str, Any], instance: fb.Instance, delta: float) -> None:
     assert [arm["floor"] for arm in arms] == instance.floors.tolist()
     assert [arm["weight"] for arm in arms] == best.weights.tolist()
     assert [arm["at_floor"] for arm in arms] == best.at_floor.tolist()
+    assert [arm["ceiling"] for arm in arms] == best.ceilings.tolist()
+    assert [arm["at_ceiling"] for arm in arms] == best.at_ceiling.tolist()
     free = fb.solve(fb.Instance(instance.means, instance.family))
     assert [arm["weight_without_floors"] for arm in arms] == free.weights.tolist()
 
@@ -97,6 +99,17 @@ FLAGS = [
     (
         "--means 3 1 --rates softmax --p0 0.7 --temperature 2",
         fb.Instance([3.0, 1.0], rates=fb.rates.Softmax(0.7, 2.0)),
+        0.05,
+    ),
+    ("--means 3 1 2 --ceilings 0.4", fb.Instance([3.0, 1.0, 2.0], rates=fb.rates.Bounded(ceiling=0.4)), 0.05),
+    (
+        "--means 3 1 2 --floors 0.1 0 0 --ceilings 0.5 0.9 0.9 --group 0,1:0.6 --group 2:0.3",
+        fb.Instance(
+            [3.0, 1.0, 2.0],
+            rates=fb.rates.Bounded(
+                [0.1, 0.0, 0.0], [0.5, 0.9, 0.9], [fb.rates.Group([0, 1], 0.6), fb.rates.Group([2], 0.3)]
+            ),
+        ),
         0.05,
     ),
 ]
@@ -163,6 +176,15 @@ def test_solve_prints_a_readable_table(capsys: Capture) -> None:
     assert any(row[:2] == ["T*_p", "11.6667"] for row in rows)
     assert any(line.startswith("price of fairness") and "1.0008" in line for line in lines)
     assert any(line.startswith("duality gap") for line in lines)
+
+
+def test_solve_prints_ceilings_and_groups(capsys: Capture) -> None:
+    flags = "--means 1 0.8 0.5 0 --ceilings 0.3 --group 2,3:0.5"
+    lines = run(capsys, "solve", *flags.split()).splitlines()
+    rows = [line.split() for line in lines]
+    assert rows[2] == ["arm", "mean", "floor", "p", "ceiling", "w*", "w*_p"]
+    assert any(row[:4] == ["0", "1", "0.0000", "0.3000"] for row in rows)
+    assert "arms 2, 3 together: 0.5000, floor 0.5000" in lines
 
 
 def test_plan_tells_trials_and_days(capsys: Capture) -> None:
@@ -255,7 +277,14 @@ def test_installed_command_is_this_one() -> None:
         ("--means 1 2 --floors 0.6", "rates must sum to at most 1, got 1.2"),
         ("--means 1 2 --floors -0.1 0.2", "floor must not be negative, got -0.1 for arm 0"),
         ("--means 1 2 --floors 0.1 0.1 0.1", "rates must have one entry an arm (2), got 3"),
-        ("--means 1 2 --floors 0.1 --rates gap --p0 0.5", "give --floors or --rates, not both"),
+        (
+            "--means 1 2 --floors 0.1 --rates gap --p0 0.5",
+            "give --rates, or --floors, --ceilings and --group, not both",
+        ),
+        ("--means 1 2 --ceilings 0.9 --rates gap --p0 0.5", "give --rates, or --floors, --ceilings and --group"),
+        ("--means 1 2 --ceilings 0.4", "ceilings must sum to at least 1, got 0.8"),
+        ("--means 1 2 --group 0,1", "group must be arms and a floor such as 2,3:0.5, got '0,1'"),
+        ("--means 1 2 --group 0,2:0.5", "groups must hold arms below 2, got arm 2"),
         ("--means 1 2 --rates gap", "gap takes p0: "),
         ("--means 1 2 --rates gap --p0 2", "p0 must be in [0, 1], got 2.0"),
         ("--means 1 2 --rates gap --p0 0.5 --temperature 2", "gap takes p0, got 'temperature'"),

@@ -24,6 +24,7 @@ SOLVE_EXAMPLES = """examples:
   fairbai solve --means 1 0.5 0 --floors 0.1
   fairbai solve --means 0.12 0.10 0.09 --family bernoulli --floors 0.1 0.2 0.3 --delta 0.01
   fairbai solve --means 3 1 2 --rates inverse_gap --p0 0.7 --json
+  fairbai solve --means 1 0.8 0.5 0 --floors 0.05 --ceilings 0.4 --group 2,3:0.5
 """
 PLAN_EXAMPLES = """examples:
   fairbai plan --means 0.12 0.10 0.09 --family bernoulli --floors 0.2 --per-day 5000
@@ -39,6 +40,13 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--family", help="gaussian (default), bernoulli, poisson or exponential")
     parser.add_argument("--variance", type=float, nargs="+", metavar="V", help="of Gaussian arms: one, or one an arm")
     parser.add_argument("--floors", type=float, nargs="+", metavar="P", help="guaranteed share: one, or one an arm")
+    parser.add_argument("--ceilings", type=float, nargs="+", metavar="U", help="largest share: one, or one an arm")
+    parser.add_argument(
+        "--group",
+        action="append",
+        metavar="ARMS:FLOOR",
+        help="share that arms are guaranteed together, such as 2,3:0.5; may be given again for other arms",
+    )
     parser.add_argument(
         "--rates",
         metavar="KIND",
@@ -85,19 +93,34 @@ def _question(options: argparse.Namespace) -> tuple[Instance, float]:
 
 def _rates(options: argparse.Namespace) -> dict[str, Any] | None:
     """The JSON form of the rates that the flags describe, if they do."""
-    if options.floors is not None and options.rates is not None:
-        raise ValueError("give --floors or --rates, not both")
+    limited = options.ceilings is not None or options.group is not None
+    if options.rates is not None and (options.floors is not None or limited):
+        raise ValueError("give --rates, or --floors, --ceilings and --group, not both")
     if options.rates is None and (options.p0 is not None or options.temperature is not None):
         raise ValueError("--p0 and --temperature belong to --rates, which is missing")
+    if limited:
+        groups = [_group(text) for text in options.group or ()]
+        ceiling = _one_or_all(options.ceilings or [1.0])
+        return {"kind": "bounded", "floor": _one_or_all(options.floors or [0.0]), "ceiling": ceiling, "groups": groups}
     if options.floors is not None:
-        return {
-            "kind": "constant",
-            "floor": options.floors[0] if len(options.floors) == 1 else options.floors,
-        }
+        return {"kind": "constant", "floor": _one_or_all(options.floors)}
     if options.rates is None:
         return None
     form = {"kind": options.rates, "p0": options.p0, "temperature": options.temperature}
     return {key: value for key, value in form.items() if value is not None}
+
+
+def _one_or_all(numbers: list[float]) -> float | list[float]:
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _group(text: str) -> dict[str, Any]:
+    """The group that ``2,3:0.5`` stands for."""
+    arms, _, floor = text.partition(":")
+    try:
+        return {"arms": [int(arm) for arm in arms.split(",")], "floor": float(floor)}
+    except ValueError:
+        raise ValueError(f"group must be arms and a floor such as 2,3:0.5, got {text!r}") from None
 
 
 def _report(instance: Instance, delta: float) -> dict[str, Any]:
@@ -123,9 +146,11 @@ def _report(instance: Instance, delta: float) -> dict[str, Any]:
                 "arm": arm,
                 "mean": float(instance.means[arm]),
                 "floor": float(instance.floors[arm]),
+                "ceiling": float(best.ceilings[arm]),
                 "weight": float(best.weights[arm]),
                 "weight_without_floors": float(free.weights[arm]),
                 "at_floor": bool(best.at_floor[arm]),
+                "at_ceiling": bool(best.at_ceiling[arm]),
                 "expected_trials": trials * float(best.weights[arm]),
             }
             for arm in range(instance.means.size)
@@ -141,20 +166,25 @@ def run_solve(options: argparse.Namespace) -> None:
         print(json.dumps(finite(report), indent=2, allow_nan=False))
         return
     print(f"best arm {report['best_arm']} of {instance.means.size} {instance.family.kind} arms\n")
+    limited = instance.limits is not None
     print_table(
-        ["arm", "mean", "floor p", "w*", "w*_p", ""],
+        ["arm", "mean", "floor p", *(["ceiling"] if limited else []), "w*", "w*_p", ""],
         [
             [
                 str(arm["arm"]),
                 f"{arm['mean']:g}",
                 f"{arm['floor']:.4f}",
+                *([f"{arm['ceiling']:.4f}"] if limited else []),
                 f"{arm['weight_without_floors']:.4f}",
                 f"{arm['weight']:.4f}",
-                "at its floor" if arm["at_floor"] else "",
+                "at its floor" if arm["at_floor"] else "at its ceiling" if arm["at_ceiling"] else "",
             ]
             for arm in report["arms"]
         ],
     )
+    for group in instance.rates.to_dict().get("groups", ()):
+        share = sum(report["arms"][arm]["weight"] for arm in group["arms"])
+        print(f"arms {', '.join(map(str, group['arms']))} together: {share:.4f}, floor {group['floor']:.4f}\n")
     bound = f"at most {report['price_upper_bound']:.4g}"
     print_table(
         None,
