@@ -4,6 +4,7 @@ import math
 import threading
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,12 +14,13 @@ from fairbai.identifier.status import Status
 from fairbai.kernels import state as rows
 from fairbai.kernels.allocation import allocate
 from fairbai.kernels.rates import spare_share
-from fairbai.kernels.settling import furthest_behind, settling_trials
+from fairbai.kernels.settling import furthest_behind
 from fairbai.problems.checks import confidence
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
 from fairbai.sampling.experiment import Experiment
+from fairbai.sampling.settling import LONGEST, Settling, checked_settling, settling_plan
 from fairbai.stopping import StoppingRule
 
 
@@ -38,7 +40,8 @@ class Identifier:
         settle: Whether to go on after the decision until every floor is met, with the least number of further trials.
             Floors that depend on the means are settled as they are at the decision. Floors that sum to 1 cannot be met
             exactly by whole numbers of trials; they are then met up to less than one trial, unless that is out of reach
-            because an arm without a floor was pulled, when the experiment stops at the decision.
+            because an arm without a floor was pulled, when the experiment stops at the decision. A ``Settling`` raises
+            floors that depend on the means by a margin for their error, and may go on learning them.
         seed: Of the random stream of the rule; the same seed and rewards give the same arms.
 
     Example:
@@ -59,12 +62,12 @@ class Identifier:
         rates: Rate | None = None,
         sampling: SamplingRule | None = None,
         stopping: StoppingRule | None = None,
-        settle: bool = True,
+        settle: bool | Settling = True,
         seed: int = 0,
     ) -> None:
         self.arms = _labels(arms)
         self.delta = confidence(delta)
-        self.settle = bool(settle)
+        self.settle = checked_settling(settle)
         self._experiment = Experiment(len(self.arms), family, rates, sampling, stopping, seed)
         self.family, self.rates = self._experiment.family, self._experiment.rates
         self.sampling, self.stopping = self._experiment.sampling, self._experiment.stopping
@@ -142,6 +145,8 @@ class Identifier:
             self._evidence = self._experiment.reconsider()
             if self._evidence[0] >= self._level:
                 self._decide()
+        elif isinstance(self.settle, Settling) and self.settle.learn and not self.stopped:
+            self._learn(self._decision, self.settle.margin)
 
     def _known(self, label: Any) -> int:
         try:
@@ -163,12 +168,19 @@ class Identifier:
 
     def _decide(self) -> None:
         """Freeze the answer, the evidence for it, and the floors that are to be met."""
-        state, numbers = self._experiment.state, self._experiment.numbers
-        floors = state[rows.FLOOR].copy()
-        more = settling_trials(state, numbers, floors, numbers[rows.SPARE]) if self.settle else 0
         now = self._experiment.round
+        floors, end = self._experiment.state[rows.FLOOR].copy(), now
+        if self.settle:
+            margin = self.settle.margin if isinstance(self.settle, Settling) else 0.0
+            floors, end = settling_plan(self._experiment, margin)
         glr, threshold = self._glr_and_threshold()
-        self._decision = snapshot.Decision(self._experiment.best, now, now + int(more), floors, glr, threshold)
+        self._decision = snapshot.Decision(self._experiment.best, now, end, floors, glr, threshold)
+
+    def _learn(self, decision: snapshot.Decision, margin: float) -> None:
+        """Bring the floors that are to be met up to date with the rewards."""
+        if self._experiment.round <= LONGEST * decision.round:
+            floors, end = settling_plan(self._experiment, margin)
+            self._decision = replace(decision, floors=floors, final_round=end)
 
     def _glr_and_threshold(self) -> tuple[float, float]:
         """Of the pair that is furthest from its threshold; as they were at the decision, once there is one."""

@@ -9,6 +9,7 @@ from fairbai.kernels import state as rows
 from fairbai.kernels.rates import CONSTANT, spare_share
 from fairbai.kernels.rng import two_uniforms
 from fairbai.kernels.sampling import PYTHON, rule_workspace
+from fairbai.kernels.settling import add_margins, add_variances, raise_floors, reach
 from fairbai.problems.checks import Array, frozen
 from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.rates import Constant, Rate
@@ -115,9 +116,34 @@ class Experiment:
         )
         return found
 
+    def raised_floors(self, margin: float) -> tuple[Array, float]:
+        """The floors at the means, each raised by ``margin`` standard errors, and what they leave."""
+        state = self.state
+        floors, room = state[rows.FLOOR].copy(), np.zeros((4, self.policy.size))
+        family, rate, (p0, temperature) = self.family.code, self.codes[kernels.RATE], self.reals[:2]
+        if not self.python_rates:
+            return floors, float(raise_floors(family, rate, p0, temperature, margin, state, floors, room))
+        floors[:] = self.rates.floors(state[rows.MEAN])
+        if margin > 0.0:
+            variances, means = room[0], state[rows.MEAN].copy()
+            for arm in range(means.size):
+                low, high, error = reach(family, state, arm)
+                if low < high:
+                    ends = [self.rates.floors(_with(means, arm, end)) for end in (low, high)]
+                    add_variances(*ends, error / (high - low), variances)
+            add_margins(floors, variances, margin)
+        return floors, float(spare_share(floors))
+
     def _set_floors(self, floors: Array) -> None:
         self.state[rows.FLOOR] = floors
         self.numbers[rows.SPARE] = spare_share(self.state[rows.FLOOR])
+
+
+def _with(means: Array, arm: int, mean: float) -> Array:
+    """The means with another one for an arm."""
+    changed = means.copy()
+    changed[arm] = mean
+    return changed
 
 
 def checked_seed(seed: Any) -> int:
