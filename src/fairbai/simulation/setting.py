@@ -82,6 +82,13 @@ class Setting:
             glr=record.glr,
         )
 
+    def at_the_decision(self, run: int) -> Experiment:
+        """A run as it stands when it has answered its smallest delta, or was given up; not for Python code."""
+        levels = np.array([self.stopping.level(min(self.deltas), self.instance.means.size)])
+        one = self.experiment(run)
+        self._compiled(run, levels, one, _empty_record(1, 1, self.instance.means.size, False, 0))
+        return one
+
     def _compiled(self, first: int, levels: Array, one: Experiment, record: kernels.Record) -> None:
         truth = _truth(self.instance)
         arguments = (
