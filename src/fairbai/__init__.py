@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from fairbai.identifier import Identifier, Status
     from fairbai.problems import Bernoulli, Exponential, Gaussian, Instance, Poisson, rates
+    from fairbai.sampling import Settling
     from fairbai.simulation import Runs, Study, Summary, simulate, sweep
 
 __version__ = "0.1.0"
@@ -41,6 +42,7 @@ __all__ = [
     "Poisson",
     "PriceOfFairness",
     "Runs",
+    "Settling",
     "Status",
     "Study",
     "Summary",
@@ -63,7 +65,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'fairbai' has no attribute {name!r}")
     if name in ("environments", "sampling", "stopping"):
         return import_module(f"fairbai.{name}")
-    for package in ("problems", "allocation", "identifier", "simulation"):
+    for package in ("problems", "allocation", "sampling", "identifier", "simulation"):
         module = import_module(f"fairbai.{package}")
         if hasattr(module, name):
             break

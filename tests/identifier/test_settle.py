@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import subprocess
 import sys
@@ -178,3 +179,70 @@ def test_full_floors_stop_at_the_decision_if_an_arm_without_floor_was_pulled() -
 def test_nothing_to_settle_without_floors() -> None:
     ident = fb.Identifier(3, delta=0.05)
     assert until_decided(Site(ident)).stopped
+
+
+# With a margin, and learning
+
+
+@rules
+@pytest.mark.parametrize("rates", RATES[3:], ids=name)
+@pytest.mark.parametrize(("late", "lost"), [(0, 0.0), (9, 0.2)])
+@pytest.mark.slow_without_jit
+def test_raised_floors_are_met(rule: Any, rates: Any, late: int, lost: float) -> None:
+    """Those that the status shows at the stop: at least the floors at the means that were known then."""
+    ident = fb.Identifier(3, delta=0.05, rates=rates, sampling=rule, settle=fb.Settling(0.3))
+    site = Site(ident, 1, late, lost)
+    decision = until_decided(site)
+    site.run(50_000)
+    status = ident.status()
+    assert status.recommendation == decision.recommendation
+    assert (status.assigned >= status.floors * status.assigned.sum()).all()
+    assert status.floors.sum() <= 1.0
+
+
+def test_learning_goes_on_until_the_stop_and_not_after() -> None:
+    ident = fb.Identifier(3, 0.05, rates=fb.rates.Gap(0.9), sampling=fb.sampling.TopTwo(), settle=fb.Settling(0.2))
+    site = Site(ident, late=3)
+    decision = until_decided(site)
+    site.run()
+    end = ident.status()
+    assert (end.floors != decision.floors).any()
+    while site.pending:
+        site.deliver()
+    assert ident.stopped
+    assert (ident.status().floors == end.floors).all()
+
+
+def test_without_learning_raised_floors_are_those_of_the_decision() -> None:
+    settling = fb.Settling(0.2, learn=False)
+    ident = fb.Identifier(3, 0.05, rates=fb.rates.Gap(0.9), sampling=fb.sampling.TopTwo(), settle=settling)
+    site = Site(ident)
+    decision = until_decided(site)
+    assert (decision.floors > fb.rates.Gap(0.9).floors(decision.means)).any()
+    site.run()
+    assert (ident.status().floors == decision.floors).all()
+
+
+def test_snapshot_in_the_middle_of_learning() -> None:
+    settling = fb.Settling(0.4)
+    ident = fb.Identifier(3, 0.05, rates=fb.rates.Gap(0.9), sampling=fb.sampling.TopTwo(), settle=settling)
+    site = Site(ident, late=2)
+    until_decided(site)
+    for _ in range(5):
+        site.visit()
+    again = fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict())))
+    assert again.settle == settling
+    rng = np.random.default_rng(0)
+    while not ident.stopped:
+        arm, reward = ident.ask(), rng.normal()
+        assert again.ask() == arm
+        for one in (ident, again):
+            one.tell(arm, reward)
+    assert again.stopped
+
+
+@pytest.mark.parametrize("settle", [True, False])
+def test_old_snapshots_are_read(settle: bool) -> None:
+    form = fb.Identifier(3, 0.05, settle=settle).to_dict()
+    assert form["settle"] is settle
+    assert fb.Identifier.from_dict(form).settle is settle

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairbai as fb
+from fairbai.kernels.experiment import RUN, THRESHOLD
 from fairbai.kernels.rates import spare_share
+from fairbai.kernels.settling import FROZEN, NOT
 from fairbai.kernels.simulation import _custom_floors, give_up, note, simulate_runs_with, violation
 from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, NUMBERS, ROUND, SLACK, SPARE, STATE_ROWS
 from fairbai.simulation.setting import _empty_record, _truth, make_setting
@@ -55,15 +57,16 @@ def situation(assigned: list[float], floors: list[float]) -> tuple[np.ndarray, n
 
 
 LEVELS = np.array([1.0, 2.0, 3.0])
+CODES, REALS = np.zeros(RUN + 1, dtype=np.int64), np.zeros(THRESHOLD + 1)
 
 
 def test_note_answers_every_level_that_is_reached() -> None:
     truth, state, numbers = situation([5.0, 4.0, 1.0], [0.1, 0.1, 0.5])
     record = _empty_record(2, 3, 3, histogram=True, marks=2)
     grid = np.array([3.0, 10.0])
-    assert note(truth, LEVELS, False, grid, state, numbers, 0.5, 0.7, record, 1, 0) == 0
+    assert note(CODES, REALS, 0, truth, LEVELS, (NOT, 0.0), grid, state, numbers, 0.5, 0.7, record, 1, 0) == 0
     assert not record.decided.any()
-    assert note(truth, LEVELS, False, grid, state, numbers, 2.0, 2.7, record, 1, 0) == 2
+    assert note(CODES, REALS, 0, truth, LEVELS, (NOT, 0.0), grid, state, numbers, 2.0, 2.7, record, 1, 0) == 2
     assert record.decided.tolist() == [[0, 0, 0], [10, 10, 0]]
     assert record.stopped.tolist() == [[0, 0, 0], [10, 10, 0]]
     assert record.answers[1].tolist() == [1, 1, 0]
@@ -79,7 +82,7 @@ def test_note_settles() -> None:
     """(5, 4, 1) of 10 for floors of (.1, .1, .5): 8 trials of the third arm make it 9 of 18."""
     truth, state, numbers = situation([5.0, 4.0, 1.0], [0.1, 0.1, 0.5])
     record = _empty_record(1, 3, 3, histogram=False, marks=0)
-    assert note(truth, LEVELS, True, np.empty(0), state, numbers, 9.0, 9.0, record, 0, 1) == 3
+    assert note(CODES, REALS, 0, truth, LEVELS, (FROZEN, 0.0), np.empty(0), state, numbers, 9.0, 9.0, record, 0, 1) == 3
     assert record.decided[0].tolist() == [0, 10, 10]
     assert record.stopped[0].tolist() == [0, 18, 18]
     assert record.pulls[0, 2].tolist() == [5, 4, 9]
@@ -101,7 +104,7 @@ def test_histogram_has_steps_of_a_thousandth(assigned: list[float], place: int) 
     """Entry 0 counts rounds without violation, entry n those above n - 1 thousandths, up to n."""
     truth, state, numbers = situation(assigned, [0.25, 0.25, 0.5] if sum(assigned) < 3 else [0.25, 0.25, 0.25])
     record = _empty_record(1, 3, 3, histogram=True, marks=0)
-    note(truth, LEVELS, False, np.empty(0), state, numbers, 0.0, 0.0, record, 0, 1)
+    note(CODES, REALS, 0, truth, LEVELS, (NOT, 0.0), np.empty(0), state, numbers, 0.0, 0.0, record, 0, 1)
     assert not record.histogram[0].any()  # that delta was answered before
     for later in (1, 2):
         assert np.flatnonzero(record.histogram[later]).tolist() == [place]
@@ -110,7 +113,7 @@ def test_histogram_has_steps_of_a_thousandth(assigned: list[float], place: int) 
 def test_giving_up() -> None:
     truth, state, numbers = situation([5.0, 4.0, 1.0], [0.1, 0.1, 0.5])
     record = _empty_record(1, 3, 3, histogram=False, marks=0)
-    give_up(truth, LEVELS, state, numbers, record, 0, 1)
+    give_up(CODES, REALS, 0, truth, LEVELS, state, numbers, record, 0, 1)
     assert record.decided[0].tolist() == [0, 10, 10]
     assert record.stopped[0].tolist() == [0, 10, 10]
     assert record.answers[0].tolist() == [0, -1, -1]
@@ -149,7 +152,7 @@ def test_compiled_loop_tells_where_custom_floors_failed() -> None:
         (experiment.state.copy(), experiment.numbers.copy()),
         truth,
         np.array([setting.stopping.level(0.01, 4)]),
-        False,
+        (NOT, 0.0),
         500,
         np.empty(0),
         100,

@@ -126,3 +126,44 @@ def test_floors_that_leave_little(spare: float) -> None:
     instance = fb.Instance([3.0, 1.0, 0.0], rates=fb.rates.Constant([0.5, 0.3, 0.2 - spare]))
     for seed in range(2):
         compare(instance, RULES["top-two"], seed, most=100)
+
+
+SETTLINGS = [fb.Settling(), fb.Settling(0.5), fb.Settling(2.0), fb.Settling(0.5, learn=False)]
+
+
+def compare_settled(instance: fb.Instance, settling: fb.Settling, seed: int, rule: Any = None) -> int:
+    """The same trials of every arm, after a settling that may go on learning; returns the further trials."""
+    every = {"sampling": rule, "stopping": fb.stopping.Heuristic(), "settle": settling, "seed": seed}
+    runs = fb.simulate(instance, DELTAS, runs=1, maximum_rounds=MOST, **every)
+    for column, delta in enumerate(DELTAS):
+        path = follow(instance, MOST, delta=delta, **every)
+        assert runs.stopping_time[0, column] == len(path.arms)
+        assert runs.pulls[0, column].tolist() == path.ident.status().assigned.tolist()
+    return int((runs.stopping_time - runs.decision_time).sum())
+
+
+@pytest.mark.slow_without_jit
+@families
+@pytest.mark.parametrize("settling", SETTLINGS, ids=str)
+def test_settling_with_margins_and_learning(family: str, settling: fb.Settling) -> None:
+    kind, means = FAMILIES[family]
+    more = 0
+    for seed, rates in enumerate(RATES.values()):
+        more += compare_settled(fb.Instance(means, kind, rates), settling, seed, fb.sampling.TopTwo())
+    assert more > 0
+
+
+@pytest.mark.parametrize("rates", ["constant", "inverse gap", "gap", "custom"])
+def test_settling_with_a_margin_on_a_few_rounds(rates: str) -> None:
+    """The same for the run without the JIT, with the rule that is ours and one in Python."""
+    instance = fb.Instance([2.0, 0.5, 0.0], rates=RATES[rates])
+    for seed, rule in enumerate((None, RULES["in Python"])):
+        compare_settled(instance, fb.Settling(0.5), seed, rule)
+
+
+@pytest.mark.parametrize("p0", [0.99, 1.0])
+@pytest.mark.parametrize("rate", [fb.rates.InverseGap, fb.rates.Gap])
+def test_learning_ends_though_floors_leave_nothing(rate: Any, p0: float) -> None:
+    """Floors that move and leave no room may never be met; learning ends after as many trials as before."""
+    for seed in range(4):
+        compare_settled(fb.Instance([2.0, 0.5, 0.0], rates=rate(p0)), fb.Settling(1.0), seed)

@@ -4,6 +4,7 @@ import math
 import threading
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,14 +14,12 @@ from fairbai.identifier.status import Status
 from fairbai.kernels import state as rows
 from fairbai.kernels.allocation import allocate
 from fairbai.kernels.limited_allocation import allocate_within
-from fairbai.kernels.limited_settling import settling_arm, settling_trials_within
-from fairbai.kernels.rates import spare_share
-from fairbai.kernels.settling import furthest_behind, settling_trials
 from fairbai.problems.checks import confidence
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
 from fairbai.sampling.experiment import Experiment
+from fairbai.sampling.settling import LONGEST, Settling, checked_settling, settling_plan
 from fairbai.stopping import StoppingRule
 
 
@@ -40,7 +39,8 @@ class Identifier:
         settle: Whether to go on after the decision until every floor is met, with the least number of further trials.
             Floors that depend on the means are settled as they are at the decision. Floors that sum to 1 cannot be met
             exactly by whole numbers of trials; they are then met up to less than one trial, unless that is out of reach
-            because an arm without a floor was pulled, when the experiment stops at the decision.
+            because an arm without a floor was pulled, when the experiment stops at the decision. A ``Settling`` raises
+            floors that depend on the means by a margin for their error, and may go on learning them.
         seed: Of the random stream of the rule; the same seed and rewards give the same arms.
 
     Example:
@@ -61,12 +61,12 @@ class Identifier:
         rates: Rate | None = None,
         sampling: SamplingRule | None = None,
         stopping: StoppingRule | None = None,
-        settle: bool = True,
+        settle: bool | Settling = True,
         seed: int = 0,
     ) -> None:
         self.arms = _labels(arms)
         self.delta = confidence(delta)
-        self.settle = bool(settle)
+        self.settle = checked_settling(settle)
         self._experiment = Experiment(len(self.arms), family, rates, sampling, stopping, seed)
         self.family, self.rates = self._experiment.family, self._experiment.rates
         self.sampling, self.stopping = self._experiment.sampling, self._experiment.stopping
@@ -113,19 +113,9 @@ class Identifier:
         decision = self._decision
         if decision is None:
             return self._experiment.assign()
-        state, numbers = self._experiment.state, self._experiment.numbers
-        if self._limited:
-            arm = int(settling_arm(state, numbers, decision.final_round, self._experiment.room))
-        else:
-            spare = float(spare_share(decision.floors))
-            arm = int(furthest_behind(state, decision.floors, decision.final_round, spare))
+        arm = settling_choice(self._experiment, decision.floors, decision.final_round)
         self._experiment.count_assigned(arm)
         return arm
-
-    @property
-    def _limited(self) -> bool:
-        """Whether there are ceilings or groups beside the floors."""
-        return bool(self._experiment.numbers[rows.SLACK] >= 0.0)
 
     # --- telling ------------------------------------------------------------------------------------------------
 
@@ -153,6 +143,8 @@ class Identifier:
             self._evidence = self._experiment.reconsider()
             if self._evidence[0] >= self._level:
                 self._decide()
+        elif isinstance(self.settle, Settling) and self.settle.learn and not self.stopped:
+            self._learn(self._decision, self.settle.margin)
 
     def _known(self, label: Any) -> int:
         try:
@@ -174,16 +166,19 @@ class Identifier:
 
     def _decide(self) -> None:
         """Freeze the answer, the evidence for it, and the floors that are to be met."""
-        state, numbers = self._experiment.state, self._experiment.numbers
-        floors = state[rows.FLOOR].copy()
-        more = 0
-        if self.settle and self._limited:
-            more = settling_trials_within(state, numbers, self._experiment.room)
-        elif self.settle:
-            more = settling_trials(state, numbers, floors, numbers[rows.SPARE])
         now = self._experiment.round
+        floors, end = self._experiment.state[rows.FLOOR].copy(), now
+        if self.settle:
+            margin = self.settle.margin if isinstance(self.settle, Settling) else 0.0
+            floors, end = settling_plan(self._experiment, margin)
         glr, threshold = self._glr_and_threshold()
-        self._decision = snapshot.Decision(self._experiment.best, now, now + int(more), floors, glr, threshold)
+        self._decision = snapshot.Decision(self._experiment.best, now, end, floors, glr, threshold)
+
+    def _learn(self, decision: snapshot.Decision, margin: float) -> None:
+        """Bring the floors that are to be met up to date with the rewards."""
+        if self._experiment.round <= LONGEST * decision.round:
+            floors, end = settling_plan(self._experiment, margin)
+            self._decision = replace(decision, floors=floors, final_round=end)
 
     def _glr_and_threshold(self) -> tuple[float, float]:
         """Of the pair that is furthest from its threshold; as they were at the decision, once there is one."""
@@ -244,7 +239,7 @@ class Identifier:
             return math.inf
         weights, room = np.empty(len(self.arms)), self._experiment.room[1:]
         question = (self.family.code, state[rows.INSIDE], state[rows.SCALE], state[rows.FLOOR])
-        if self._limited:
+        if self._experiment.limited:
             bounds = (state[rows.CEILING], state[rows.GROUP], state[rows.GROUP_FLOOR])
             _, cost, _, _ = allocate_within(*question, *bounds, 0.0, weights, room)
         else:

@@ -7,10 +7,11 @@ import numpy as np
 
 from fairbai.kernels import state as rows
 from fairbai.kernels.experiment import recount
-from fairbai.problems.checks import Array, array, floors, number, true_or_false
+from fairbai.problems.checks import Array, array, floors, number
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
+from fairbai.sampling.settling import checked_settling, settling_form
 from fairbai.stopping import StoppingRule
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def write(identifier: "Identifier") -> dict[str, Any]:
         "rates": None if experiment.python_rates else identifier.rates.to_dict(),
         "sampling": None if experiment.python_rule else identifier.sampling.to_dict(),
         "stopping": identifier.stopping.to_dict(),
-        "settle": identifier.settle,
+        "settle": settling_form(identifier.settle),
         "seed": identifier.seed,
         "state": {name: experiment.state[row].tolist() for name, row in ROWS.items()},
         "start": float(experiment.numbers[rows.START]),
@@ -90,7 +91,7 @@ def read(
             rates=rates if form["rates"] is None else Rate.from_dict(form["rates"]),
             sampling=sampling if form["sampling"] is None else SamplingRule.from_dict(form["sampling"]),
             stopping=StoppingRule.from_dict(form["stopping"]),
-            settle=true_or_false("settle", form["settle"]),
+            settle=checked_settling(form["settle"]),
             seed=form["seed"],
         )
         _restore(identifier, form)

@@ -40,6 +40,7 @@ from fairbai.kernels.state import (
 
 FAIR_SAMPLED, FAIR_CUMULATIVE, DIRECT, CUMULATIVE, UNIFORM_FAIR, FAIR_TOP_TWO, TOP_TWO, LUCB, PYTHON = range(9)
 FROM_POLICY, FROM_EACH_ARM = range(2)
+PATIENCE = 0.25  # by how many trials FAIR_TOP_TWO lets an arm fall behind its floor
 
 
 @kernel
@@ -191,12 +192,12 @@ def _challenger(family, best, state, numbers, margin):
 def _fair_top_two(family, margin, state, numbers):
     """Fair anchored top-two.
 
-    An arm that is behind its floor by more than half a pull goes first; then an arm that was never pulled; then the
-    best arm if H > 1, the slope condition of the allocation problem over the arms above their floors, else its
+    An arm that is behind its floor by more than a quarter of a pull goes first; then an arm that was never pulled; then
+    the best arm if H > 1, the slope condition of the allocation problem over the arms above their floors, else its
     challenger.
     """
     number = numbers[ROUND] + 1.0
-    furthest, lag, least = -1, 0.5, 0
+    furthest, lag, least = -1, PATIENCE, 0
     for a in range(state.shape[1]):
         behind = state[FLOOR, a] * number - state[ASSIGNED, a]
         furthest, lag = (a, behind) if behind > lag else (furthest, lag)

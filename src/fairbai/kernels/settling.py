@@ -1,12 +1,21 @@
-"""Settling: after the decision, the least number of further trials after which every arm has its floor."""
+"""Settling: after the decision, the least number of further trials after which every arm has its floor.
+
+Floors that depend on the means can be raised by a margin first, because they are known only up to an error.
+"""
 
 import math
 
+from fairbai.kernels.families import BERNOULLI, GAUSSIAN, variance
 from fairbai.kernels.jit import entry, kernel
-from fairbai.kernels.state import ASSIGNED, ROUND
+from fairbai.kernels.rates import CONSTANT, fill_floors, spare_share
+from fairbai.kernels.state import ASSIGNED, FLOOR, INSIDE, MEAN, OBSERVED, ROUND, SCALE
+
+NOT, FROZEN, LEARNING = range(3)
+"""How a run settles: not at all, with the floors of the decision, or with floors that follow the rewards."""
 
 OUT_OF_REACH = 1e9
 WHOLE = 1e-9  # floors that leave less than this count as the whole
+MARGINS = 0.5  # the part of what the floors leave that their margins may take
 
 
 @kernel
@@ -85,3 +94,63 @@ def settle(state, numbers, floors, spare, pulls):
         if more > 0:  # else all have what they are owed, or floors that sum to 1 are out of reach
             pulls[a] = max(state[ASSIGNED, a], owed(floors[a], total, spare))
     return total
+
+
+@kernel
+def reach(family, state, arm):
+    """One standard error to either side of a mean, inside the domain of the family, and the standard error."""
+    mean, inside = state[MEAN, arm], state[INSIDE, arm]
+    error = math.sqrt(variance(family, inside, state[SCALE, arm]) / state[OBSERVED, arm])
+    low, high = mean - error, mean + error
+    if family != GAUSSIAN:
+        low = max(low, 0.5 * mean)
+    if family == BERNOULLI:
+        high = min(high, 0.5 * (1.0 + mean))
+    return low, high, error
+
+
+@kernel
+def add_variances(below, above, slope, variances):
+    """Add what the error of one mean contributes to the variance of every floor, by the delta method."""
+    for a in range(variances.size):
+        change = slope * (above[a] - below[a])
+        variances[a] += change * change
+
+
+@entry
+def add_margins(floors, variances, margin):
+    """Raise every floor by ``margin`` standard errors, or by as many as take MARGINS of what the floors leave."""
+    total = 0.0
+    for a in range(floors.size):
+        total += math.sqrt(variances[a])
+    most = MARGINS * spare_share(floors)
+    factor = margin if margin * total <= most else most / total
+    for a in range(floors.size):
+        floors[a] += factor * math.sqrt(variances[a])
+
+
+@entry
+def raise_floors(family, rate, p0, temperature, margin, state, floors, room):
+    """Write the floors at the present means, each raised by its margin; returns what they leave.
+
+    The standard error of a floor follows from those of the means by the delta method, with differences over one
+    standard error, since rates have kinks. ``room`` has four numbers an arm.
+    """
+    floors[:] = state[FLOOR]
+    if rate == CONSTANT:
+        return spare_share(floors)
+    fill_floors(rate, p0, temperature, state[MEAN], floors)
+    if margin > 0.0:
+        variances, means, below, above = room[0], room[1], room[2], room[3]
+        variances[:], means[:] = 0.0, state[MEAN]
+        for a in range(floors.size):
+            low, high, error = reach(family, state, a)
+            if low < high:
+                means[a] = low
+                fill_floors(rate, p0, temperature, means, below)
+                means[a] = high
+                fill_floors(rate, p0, temperature, means, above)
+                means[a] = state[MEAN, a]
+                add_variances(below, above, error / (high - low), variances)
+        add_margins(floors, variances, margin)
+    return spare_share(floors)

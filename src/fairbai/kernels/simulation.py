@@ -9,7 +9,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from fairbai.kernels.experiment import FAMILY, SEED, choose_arm, count_reward, weigh
+from fairbai.kernels.experiment import FAMILY, P0, RATE, SEED, TEMPERATURE, choose_arm, count_reward, weigh
 from fairbai.kernels.families import GAUSSIAN
 from fairbai.kernels.jit import borrowed, entry, kernel, passing_entry, passing_kernel
 from fairbai.kernels.limited_settling import settle_within, violation_within
@@ -17,8 +17,8 @@ from fairbai.kernels.rates import EPSILON, unspent
 from fairbai.kernels.rewards import FLOOR as TRUE_FLOOR
 from fairbai.kernels.rewards import reward
 from fairbai.kernels.rng import two_uniforms
-from fairbai.kernels.settling import settle
-from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, ROUND, SLACK, SPARE, UNSEEN, largest
+from fairbai.kernels.settling import FROZEN, LEARNING, NOT, furthest_behind, raise_floors, settle, settling_trials
+from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, ROUND, SLACK, SPARE, UNSEEN, largest, learn
 
 Record = namedtuple("Record", ["decided", "stopped", "answers", "violations", "pulls", "histogram", "shares", "glr"])
 """What is kept of a chunk of runs. A row a run, then one entry a delta: the trials at the decision and at the stop, the
@@ -39,6 +39,28 @@ def violation(floors, pulls, total):
     return most / total
 
 
+@entry
+def settle_with_margin(codes, reals, truth, run, settles, state, numbers, pulls):
+    """Settle against raised floors: those of the decision, or those that follow from every reward that comes.
+
+    Writes the trials of every arm and returns their sum; the run itself stays as it was. Learning ends, with the floors
+    that are known by then, after as many further trials as there were before the decision.
+    """
+    family, last = codes[FAMILY], 2.0 * numbers[ROUND]
+    state, numbers = state.copy(), numbers.copy()
+    floors, room = np.empty(state.shape[1]), np.empty((4, state.shape[1]))
+    while True:
+        spare = raise_floors(family, codes[RATE], reals[P0], reals[TEMPERATURE], settles[1], state, floors, room)
+        more = settling_trials(state, numbers, floors, spare)
+        if settles[0] != LEARNING or more <= 1 or numbers[ROUND] >= last:
+            return settle(state, numbers, floors, spare, pulls)
+        arm = furthest_behind(state, floors, numbers[ROUND] + more, spare)
+        uniform = two_uniforms(codes[SEED], run, int(numbers[ROUND]))[1]
+        state[ASSIGNED, arm] += 1.0
+        numbers[ROUND] += 1.0
+        learn(family, state, numbers, arm, reward(family, truth, arm, uniform))
+
+
 @kernel
 def _violation(truth, state, numbers, pulls, total):
     if numbers[SLACK] >= 0.0:
@@ -47,23 +69,25 @@ def _violation(truth, state, numbers, pulls, total):
 
 
 @kernel
-def _stop(truth, settles, state, numbers, record, row, column):
+def _stop(codes, reals, truth, run, settles, state, numbers, record, row, column):
     """Note the pulls and the violation at the stop."""
     pulls = record.pulls[row, column]
     total = numbers[ROUND]
-    if settles and numbers[SLACK] >= 0.0:
-        total = settle_within(state, numbers, np.empty((2, pulls.size)), pulls)
-    elif settles:
-        total = settle(state, numbers, state[FLOOR], numbers[SPARE], pulls)
-    else:
+    if settles[0] == NOT:
         for a in range(pulls.size):
             pulls[a] = state[ASSIGNED, a]
+    elif numbers[SLACK] >= 0.0:
+        total = settle_within(state, numbers, np.empty((2, pulls.size)), pulls)
+    elif settles[0] == FROZEN and settles[1] == 0.0:
+        total = settle(state, numbers, state[FLOOR], numbers[SPARE], pulls)
+    else:
+        total = settle_with_margin(codes, reals, truth, run, settles, state, numbers, pulls)
     record.stopped[row, column] = total
     record.violations[row, column] = _violation(truth, state, numbers, pulls, total)
 
 
 @entry
-def note(truth, levels, settles, grid, state, numbers, score, glr, record, row, column):
+def note(codes, reals, run, truth, levels, settles, grid, state, numbers, score, glr, record, row, column):
     """Note what a round brought. ``column`` is the first delta without an answer; returns the next such."""
     number = numbers[ROUND]
     if record.histogram.shape[1] > 1 and column < levels.size:
@@ -80,18 +104,18 @@ def note(truth, levels, settles, grid, state, numbers, score, glr, record, row, 
     while column < levels.size and score >= levels[column]:
         record.decided[row, column] = number
         record.answers[row, column] = largest(state, MEAN)
-        _stop(truth, settles, state, numbers, record, row, column)
+        _stop(codes, reals, truth, run, settles, state, numbers, record, row, column)
         column += 1
     return column
 
 
 @entry
-def give_up(truth, levels, state, numbers, record, row, column):
+def give_up(codes, reals, run, truth, levels, state, numbers, record, row, column):
     """Note how a run that has had all its rounds stands, for every delta that it could not answer."""
     for unanswered in range(column, levels.size):
         record.decided[row, unanswered] = numbers[ROUND]
         record.answers[row, unanswered] = -1.0
-        _stop(truth, False, state, numbers, record, row, unanswered)
+        _stop(codes, reals, truth, run, (NOT, 0.0), state, numbers, record, row, unanswered)
 
 
 @entry
@@ -139,8 +163,10 @@ def _simulate(family, experiment, before, truth, levels, settles, longest, grid,
                 return run
             score, _, glr, _, _ = weigh(family, codes, reals, state, numbers, room)
             if watched or score >= levels[column]:
-                column = note(truth, levels, settles, grid, state, numbers, score, glr, record, row, column)
-        give_up(truth, levels, state, numbers, record, row, column)
+                column = note(
+                    codes, reals, run, truth, levels, settles, grid, state, numbers, score, glr, record, row, column
+                )
+        give_up(codes, reals, run, truth, levels, state, numbers, record, row, column)
     return -1
 
 
@@ -153,7 +179,7 @@ def simulate_runs(experiment, before, truth, levels, settles, longest, grid, fir
         before: The state and the numbers of an experiment that has not begun.
         truth: Of the rewards, as in ``kernels.rewards``.
         levels: What the evidence must reach, one for each delta, rising.
-        settles: Whether the floors are met before the stop.
+        settles: How the floors are met before the stop (NOT, FROZEN or LEARNING), and the margin in standard errors.
         longest: The number of rounds after which a run is given up.
         grid: The rounds to trace.
         first: The number of the first run.

@@ -9,6 +9,7 @@ from fairbai.kernels import state as rows
 from fairbai.kernels.rates import CONSTANT, spare_share
 from fairbai.kernels.rng import two_uniforms
 from fairbai.kernels.sampling import PYTHON, rule_workspace
+from fairbai.kernels.settling import add_margins, add_variances, raise_floors, reach
 from fairbai.problems.checks import Array, frozen
 from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.rates import Bounded, Constant, Limits, Rate
@@ -76,6 +77,11 @@ class Experiment:
         return int(self.numbers[rows.ROUND])
 
     @property
+    def limited(self) -> bool:
+        """Whether there are ceilings or groups beside the floors."""
+        return bool(self.numbers[rows.SLACK] >= 0.0)
+
+    @property
     def best(self) -> int:
         """The first arm with the largest mean."""
         return int(np.argmax(self.state[rows.MEAN]))
@@ -118,6 +124,24 @@ class Experiment:
         )
         return found
 
+    def raised_floors(self, margin: float) -> tuple[Array, float]:
+        """The floors at the means, each raised by ``margin`` standard errors, and what they leave."""
+        state = self.state
+        floors, room = state[rows.FLOOR].copy(), np.zeros((4, self.policy.size))
+        family, rate, (p0, temperature) = self.family.code, self.codes[kernels.RATE], self.reals[:2]
+        if not self.python_rates:
+            return floors, float(raise_floors(family, rate, p0, temperature, margin, state, floors, room))
+        floors[:] = self.rates.floors(state[rows.MEAN])
+        if margin > 0.0:
+            variances, means = room[0], state[rows.MEAN].copy()
+            for arm in range(means.size):
+                low, high, error = reach(family, state, arm)
+                if low < high:
+                    ends = [self.rates.floors(_with(means, arm, end)) for end in (low, high)]
+                    add_variances(*ends, error / (high - low), variances)
+            add_margins(floors, variances, margin)
+        return floors, float(spare_share(floors))
+
     def _set_floors(self, floors: Array) -> None:
         self.state[rows.FLOOR] = floors
         self.numbers[rows.SPARE] = spare_share(self.state[rows.FLOOR])
@@ -128,6 +152,13 @@ class Experiment:
         self.state[rows.GROUP_FLOOR] = limits.group_floors
         self.state[rows.CENTRE] = limits.centre
         self.numbers[rows.SLACK] = limits.slack
+
+
+def _with(means: Array, arm: int, mean: float) -> Array:
+    """The means with another one for an arm."""
+    changed = means.copy()
+    changed[arm] = mean
+    return changed
 
 
 def checked_seed(seed: Any) -> int:

@@ -12,21 +12,22 @@ from fairbai.sampling.rule import Fairness, Limit, SamplingRule
 class FairTopTwo(SamplingRule):
     """The default rule: as few trials as F-TaS or fewer, floors on every path, a fraction of the cost.
 
-    If an arm is behind its floor by more than half a pull, it is pulled; then an arm that was never pulled. Otherwise
-    the choice is between the empirical best arm b and its challenger, the arm that is cheapest to tie with b when log N
-    is added to the cost: b if Σ d(θ_b, m_a) / d(θ_a, m_a) > 1 over the arms above their floors (for Gaussian arms of
-    one variance Σ (N_a / N_b)² > 1), else the challenger. That sum is the slope of the allocation problem, and 1 at
-    its optimum.
+    If an arm is behind its floor by more than a quarter of a pull, it is pulled; then an arm that was never pulled.
+    Otherwise the choice is between the empirical best arm b and its challenger, the arm that is cheapest to tie with b
+    when log N is added to the cost: b if Σ d(θ_b, m_a) / d(θ_a, m_a) > 1 over the arms above their floors (for Gaussian
+    arms of one variance Σ (N_a / N_b)² > 1), else the challenger. That sum is the slope of the allocation problem, and
+    1 at its optimum.
 
     Args:
-        margin: An arm counts as above its floor if N_a > p_a t + margin.
+        margin: An arm counts as above its floor if N_a > p_a t + margin. An arm that is kept at its floor moves up and
+            down by a trial, and by more where the floor is learned; below that, it would be taken for one above it.
 
     Example:
         >>> FairTopTwo().to_dict()
-        {'kind': 'fair_top_two', 'margin': 1.0}
+        {'kind': 'fair_top_two', 'margin': 2.0}
     """
 
-    margin: float = 1.0
+    margin: float = 2.0
     fairness: ClassVar[Fairness] = "every path"
     limit: ClassVar[Limit] = "fair"
 

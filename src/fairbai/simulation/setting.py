@@ -1,5 +1,6 @@
 """One cell of a study: a rule on an instance, and how to simulate any chunk of its runs."""
 
+import copy
 import itertools
 import math
 from collections.abc import Sequence
@@ -13,12 +14,17 @@ from scipy.special import pdtr
 from fairbai.allocation import lower_bound
 from fairbai.kernels import rewards
 from fairbai.kernels import simulation as kernels
+from fairbai.kernels.experiment import RUN
+from fairbai.kernels.rates import spare_share
+from fairbai.kernels.settling import NOT, furthest_behind
+from fairbai.kernels.state import ASSIGNED
 from fairbai.problems.checks import Array, confidence, true_or_false
 from fairbai.problems.families import Poisson
 from fairbai.problems.instance import Instance
-from fairbai.problems.rates import Custom
-from fairbai.sampling import FairTopTwo, SamplingRule
+from fairbai.problems.rates import Constant, Custom
+from fairbai.sampling import FairTopTwo, SamplingRule, Settling
 from fairbai.sampling.experiment import Experiment, checked_seed
+from fairbai.sampling.settling import LONGEST, checked_settling, settling_code, settling_plan
 from fairbai.simulation.runs import Runs
 from fairbai.stopping import Mixture, StoppingRule
 
@@ -35,7 +41,7 @@ class Setting:
     deltas: tuple[float, ...]
     sampling: SamplingRule
     stopping: StoppingRule
-    settle: bool
+    settle: bool | Settling
     seed: int
     maximum_rounds: int
     histogram: bool
@@ -53,7 +59,8 @@ class Setting:
         levels = np.array([self.stopping.level(self.deltas[index], arms) for index in order])
         record = _empty_record(count, len(levels), arms, self.histogram, len(self.grid))
         experiment = self.experiment()
-        if experiment.python_rule or (experiment.python_rates and not is_jitted(_function(self.instance))):
+        compiled = is_jitted(_function(self.instance)) and not isinstance(self.settle, Settling)
+        if experiment.python_rule or (experiment.python_rates and not compiled):
             self._in_python(first, levels, record)
         else:
             self._compiled(first, levels, experiment, record)
@@ -75,6 +82,13 @@ class Setting:
             glr=record.glr,
         )
 
+    def at_the_decision(self, run: int) -> Experiment:
+        """A run as it stands when it has answered its smallest delta, or was given up; not for Python code."""
+        levels = np.array([self.stopping.level(min(self.deltas), self.instance.means.size)])
+        one = self.experiment(run)
+        self._compiled(run, levels, one, _empty_record(1, 1, self.instance.means.size, False, 0))
+        return one
+
     def _compiled(self, first: int, levels: Array, one: Experiment, record: kernels.Record) -> None:
         truth = _truth(self.instance)
         arguments = (
@@ -82,7 +96,7 @@ class Setting:
             (one.state.copy(), one.numbers.copy()),
             truth,
             levels,
-            self.settle,
+            self._settles,
             self.maximum_rounds,
             np.array(self.grid, dtype=np.float64),
             first,
@@ -99,17 +113,48 @@ class Setting:
     def _in_python(self, first: int, levels: Array, record: kernels.Record) -> None:
         """The same loop for a rule or a rate that is written in Python."""
         truth, grid = _truth(self.instance), np.array(self.grid, dtype=np.float64)
+        later = isinstance(self.settle, Settling) and isinstance(self.instance.rates, Custom)
+        settles = (NOT, 0.0) if later else self._settles
         for row in range(len(record.decided)):
             run, column = first + row, 0
             experiment = self.experiment(run)
-            state, numbers = experiment.state, experiment.numbers
+            state, numbers, shared = experiment.state, experiment.numbers, (experiment.codes, experiment.reals)
             while column < levels.size and experiment.round < self.maximum_rounds:
                 number = experiment.round
                 arm = experiment.assign()
                 experiment.observe(arm, kernels.draw(experiment.codes, truth, run, number, arm))
                 score, _, glr, _, _ = experiment.reconsider()
-                column = kernels.note(truth, levels, self.settle, grid, state, numbers, score, glr, record, row, column)
-            kernels.give_up(truth, levels, state, numbers, record, row, column)
+                before, where = column, (state, numbers, score, glr, record, row, column)
+                column = kernels.note(*shared, run, truth, levels, settles, grid, *where)
+                if later:
+                    for decided in range(before, column):
+                        self._settle_in_python(experiment, truth, record, row, decided)
+            kernels.give_up(*shared, run, truth, levels, state, numbers, record, row, column)
+
+    @property
+    def _settles(self) -> tuple[int, float]:
+        """How to settle, for the kernels; floors that are known beforehand have no error and need no margin."""
+        known = isinstance(self.instance.rates, Constant)
+        return settling_code(bool(self.settle) if known else self.settle)
+
+    def _settle_in_python(
+        self, decided: Experiment, truth: Array, record: kernels.Record, row: int, column: int
+    ) -> None:
+        """What ``kernels.settle_with_margin`` does, for rates that are written in Python."""
+        assert isinstance(self.settle, Settling)
+        one, run = copy.copy(decided), int(decided.codes[RUN])
+        one.state, one.numbers = decided.state.copy(), decided.numbers.copy()
+        floors, end = settling_plan(one, self.settle.margin)
+        while one.round < end:
+            arm = int(furthest_behind(one.state, floors, end, spare_share(floors)))
+            value = kernels.draw(one.codes, truth, run, one.round, arm)
+            one.count_assigned(arm)
+            if self.settle.learn and one.round < end and one.round <= LONGEST * decided.round:
+                one.observe(arm, value)
+                floors, end = settling_plan(one, self.settle.margin)
+        record.pulls[row, column] = one.state[ASSIGNED]
+        record.stopped[row, column] = end
+        record.violations[row, column] = kernels.violation(truth[rewards.FLOOR], one.state[ASSIGNED], float(end))
 
 
 def make_setting(
@@ -117,7 +162,7 @@ def make_setting(
     deltas: float | Sequence[float],
     sampling: SamplingRule | None,
     stopping: StoppingRule | None,
-    settle: bool,
+    settle: bool | Settling,
     seed: int,
     maximum_rounds: int,
     histogram: bool = False,
@@ -137,7 +182,7 @@ def make_setting(
         checked,
         FairTopTwo() if sampling is None else sampling,
         Mixture() if stopping is None else stopping,
-        true_or_false("settle", settle),
+        checked_settling(settle),
         checked_seed(seed),
         rounds,
         true_or_false("histogram", histogram),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fairbai.problems.instance import Instance
-from fairbai.sampling import SamplingRule
+from fairbai.sampling import SamplingRule, Settling
 from fairbai.simulation.engine import chunks_of, run_chunks
 from fairbai.simulation.progress import progress_bar
 from fairbai.simulation.runs import Runs
@@ -18,7 +18,7 @@ def simulate(
     deltas: float | Sequence[float] = 0.05,
     sampling: SamplingRule | None = None,
     stopping: StoppingRule | None = None,
-    settle: bool = False,
+    settle: bool | Settling = False,
     runs: int = 1000,
     seed: int = 0,
     maximum_rounds: int = 1_000_000,
@@ -42,7 +42,8 @@ def simulate(
         sampling: The sampling rule; ``FairTopTwo()`` by default.
         stopping: The stopping rule; ``Mixture()``, the tightest proved one, by default.
         settle: Whether to go on after the decision until every floor is met (up to less than one trial, where floors
-            sum to 1).
+            sum to 1). A ``Settling`` raises floors that depend on the means by a margin for their error, and may go on
+            learning them.
         runs: How many.
         seed: Of the random streams; run i is stream i of this seed.
         maximum_rounds: A run that has no answer after so many trials is given up, and marked as censored. (Settling

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from fairbai.kernels.jit import CACHE_DIRECTORY
+from fairbai.sampling import Settling
+from fairbai.sampling.settling import checked_settling, settling_form
 from fairbai.simulation.runs import Runs
 from fairbai.simulation.setting import Setting
 from fairbai.simulation.summary import HEADER, Row
@@ -25,7 +27,23 @@ class Cell:
     instance: str
     sampling: str
     stopping: str
-    settle: bool
+    settle: bool | Settling
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return vars(self) | {"settle": settling_form(self.settle)}
+
+    @classmethod
+    def from_dict(cls, form: dict[str, Any]) -> "Cell":
+        """The cell of a JSON form."""
+        return cls(**form | {"settle": checked_settling(form["settle"])})
+
+    @property
+    def settled(self) -> str:
+        """In a word, for tables."""
+        if isinstance(self.settle, Settling):
+            return f"margin {self.settle.margin:g}" + ("" if self.settle.learn else ", frozen")
+        return "yes" if self.settle else "no"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +56,7 @@ class Study:
 
     results: dict[Cell, Runs]
 
-    def runs(self, instance: str, sampling: str, stopping: str, settle: bool = False) -> Runs:
+    def runs(self, instance: str, sampling: str, stopping: str, settle: bool | Settling = False) -> Runs:
         """The runs of one cell."""
         cell = Cell(instance, sampling, stopping, settle)
         if cell not in self.results:
@@ -54,13 +72,10 @@ class Study:
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dictionaries."""
-        return [vars(cell) | vars(row) for cell, row in self.rows()]
+        return [cell.to_dict() | vars(row) for cell, row in self.rows()]
 
     def __str__(self) -> str:
-        lines = [
-            [cell.instance, cell.sampling, cell.stopping, "yes" if cell.settle else "no", *row.cells()]
-            for cell, row in self.rows()
-        ]
+        lines = [[cell.instance, cell.sampling, cell.stopping, cell.settled, *row.cells()] for cell, row in self.rows()]
         return aligned(["instance", "rule", "threshold", "settled", *HEADER], lines, words=4)
 
     @classmethod
@@ -78,7 +93,7 @@ class Study:
         for index, names in enumerate(description["cells"]):
             runs = ChunkFolder(Path(folder), index).load(limit)
             if runs is not None:
-                found[Cell(**names)] = runs
+                found[Cell.from_dict(names)] = runs
         if not found:
             raise ValueError(f"{folder} holds a study that has no runs yet")
         return cls(found)
@@ -132,7 +147,7 @@ def describe(cells: dict[Cell, Setting]) -> dict[str, Any]:
     return {
         "version": 1,
         "kernels": CACHE_DIRECTORY.name,  # other code gives other runs, in the last digits at least
-        "cells": [vars(cell) for cell in cells],
+        "cells": [cell.to_dict() for cell in cells],
         "settings": [_form(one) for one in cells.values()],
     }
 
@@ -169,7 +184,7 @@ def read_description(folder: Path) -> dict[str, Any] | None:
         return None
     try:
         found = json.loads(text)
-        [Cell(**names) for names in found["cells"]]
+        [Cell.from_dict(names) for names in found["cells"]]
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{folder / DESCRIPTION} is not the description of a study") from None
     return dict(found)

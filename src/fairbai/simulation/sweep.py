@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fairbai.problems.checks import true_or_false
 from fairbai.problems.families import Family
 from fairbai.problems.instance import Instance
 from fairbai.problems.rates import Rate
-from fairbai.sampling import SamplingRule
+from fairbai.sampling import SamplingRule, Settling
+from fairbai.sampling.settling import checked_settling
 from fairbai.simulation.engine import chunks_of, run_chunks
 from fairbai.simulation.progress import progress_bar
 from fairbai.simulation.runs import Runs
@@ -30,7 +30,7 @@ def sweep(
     sampling: Mapping[str, SamplingRule] | Sequence[SamplingRule],
     stopping: Mapping[str, StoppingRule] | Sequence[StoppingRule],
     deltas: float | Sequence[float] = 0.05,
-    settle: bool | Sequence[bool] = False,
+    settle: bool | Settling | Sequence[bool | Settling] = False,
     runs: int = 1000,
     seed: int = 0,
     maximum_rounds: int = 1_000_000,
@@ -48,7 +48,7 @@ def sweep(
         sampling: Sampling rules by name; in a list they are named by their kind.
         stopping: Stopping rules likewise.
         deltas: As for ``simulate``.
-        settle: Whether to settle; both, for [False, True].
+        settle: Whether to settle, or how, as for ``simulate``; or a list, such as [False, True].
         runs: How many for every cell of the grid.
         seed: Of the random streams; every cell uses the same.
         maximum_rounds: As for ``simulate``.
@@ -71,9 +71,9 @@ def sweep(
         raise ValueError(f"instances must be a dictionary of instances by name, got {instances!r}")
     rules, thresholds = _named("sampling", sampling), _named("stopping", stopping)
     both: Any = settle if isinstance(settle, (list, tuple, np.ndarray)) else [settle]
-    settles = [true_or_false("settle", one) for one in both]
+    settles = [checked_settling(one) for one in both]
     if not settles or len(set(settles)) < len(settles):
-        raise ValueError(f"settle must be true, false, or both, got {settle!r}")
+        raise ValueError(f"settle must be true, false, a Settling, or different ones of them, got {settle!r}")
     cells = {
         Cell(name, rule, threshold, settled): make_setting(
             instances[name], deltas, rules[rule], thresholds[threshold], settled, seed, maximum_rounds, histogram
