@@ -72,7 +72,6 @@ class Identifier:
         self._index = {label: arm for arm, label in enumerate(self.arms)}
         self._lock = threading.RLock()
         self._level = self.stopping.level(self.delta, len(self.arms))
-        self._evidence: tuple[float, int, float, float, float] = (-math.inf, 0, 0.0, 1.0, 0.0)
         self._decision: snapshot.Decision | None = None
 
     # --- asking -------------------------------------------------------------------------------------------------
@@ -139,8 +138,7 @@ class Identifier:
         for index, value in zip(indices, values, strict=True):
             self._experiment.observe(index, value)
         if self._decision is None:
-            self._evidence = self._experiment.reconsider()
-            if self._evidence[0] >= self._level:
+            if self._experiment.reconsider(self._level)[0] >= self._level:
                 self._decide()
 
     def _known(self, label: Any) -> int:
@@ -174,7 +172,7 @@ class Identifier:
         """Of the pair that is furthest from its threshold; as they were at the decision, once there is one."""
         if self._decision is not None:
             return self._decision.glr, self._decision.threshold
-        _, _, glr, factor, penalty = self._evidence
+        _, _, glr, factor, penalty = self._experiment.assess()
         return float(glr), float((self._level + penalty) / factor)
 
     # --- looking ------------------------------------------------------------------------------------------------

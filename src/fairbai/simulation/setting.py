@@ -107,7 +107,8 @@ class Setting:
                 number = experiment.round
                 arm = experiment.assign()
                 experiment.observe(arm, kernels.draw(experiment.codes, truth, run, number, arm))
-                score, _, glr, _, _ = experiment.reconsider()
+                asked = -math.inf if grid.size > 0 else float(levels[column])
+                score, _, glr, _, _ = experiment.reconsider(asked)
                 column = kernels.note(truth, levels, self.settle, grid, state, numbers, score, glr, record, row, column)
             kernels.give_up(truth, levels, state, numbers, record, row, column)
 
