@@ -137,9 +137,8 @@ class Identifier:
     def _observe(self, indices: list[int], values: list[float]) -> None:
         for index, value in zip(indices, values, strict=True):
             self._experiment.observe(index, value)
-        if self._decision is None:
-            if self._experiment.reconsider(self._level)[0] >= self._level:
-                self._decide()
+        if self._decision is None and self._experiment.reconsider(self._level)[0] >= self._level:
+            self._decide()
 
     def _known(self, label: Any) -> int:
         try:

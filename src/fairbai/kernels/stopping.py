@@ -10,8 +10,8 @@ import math
 import numpy as np
 
 from fairbai.kernels.families import BERNOULLI, GAUSSIAN, POISSON, transport
-from fairbai.kernels.jit import kernel
-from fairbai.kernels.state import COST, MEAN, OBSERVED, PENALTY, RATIO, SCALE, SEEN, UNSEEN, largest
+from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.state import COST, MEAN, OBSERVED, PENALTY, RATIO, SCALE, SEEN, SUM, UNSEEN, largest
 from fairbai.kernels.tilts import tie_evidence
 
 SCALES = 25
@@ -68,13 +68,13 @@ def _regret(family, scale, count, total):
 @kernel
 def penalty(family, rule, kappa, size, count, total):
     """The part that an arm with ``count`` rewards of sum ``total`` has in a threshold; see docs/stopping.md."""
-    if rule == MIXTURE or rule == TWO_SIDED_MIXTURE:
+    if rule == TWO_SIDED_MIXTURE:
         if family == GAUSSIAN:
             return 0.5 * math.log1p(count / kappa)
         return _regret(family, size, count, total)
     if rule == PAIRWISE_GAUSSIAN:
         return 2.0 * math.log(4.0 + math.log(count))
-    if rule == HEURISTIC:
+    if rule in (HEURISTIC, MIXTURE):
         return 0.0
     return 3.0 * math.log1p(math.log(count))  # both of Kaufmann and Koolen
 
@@ -144,11 +144,16 @@ def _least_score(family, rule, kappa, state, best):
 @kernel
 def _factor_and_penalty(family, rule, kappa, state, best, a):
     cost = state[PENALTY, a] + state[PENALTY, best]
-    if rule == PAIRWISE_GAUSSIAN or rule == KAUFMANN_KOOLEN_PAIRWISE or family != GAUSSIAN:
-        return 1.0, cost
+    if rule == TWO_SIDED_MIXTURE and family == GAUSSIAN:
+        return _gaussian_factor(kappa, state, best, a), cost
+    return 1.0, cost
+
+
+@kernel
+def _gaussian_factor(kappa, state, best, a):
     count, scale, top_count, top_scale = state[OBSERVED, a], state[SCALE, a], state[OBSERVED, best], state[SCALE, best]
     plain = scale / count + top_scale / top_count
-    return plain / (plain + kappa * (scale / (count * count) + top_scale / (top_count * top_count))), cost
+    return plain / (plain + kappa * (scale / (count * count) + top_scale / (top_count * top_count)))
 
 
 @kernel
@@ -174,8 +179,19 @@ def _least_mixture(family, kappa, size, state, best, level):
 
 @kernel
 def _mixture_score(family, kappa, size, state, best, a, level):
-    """The larger of the two parts of the mixture of a pair."""
-    factor, cost = _factor_and_penalty(family, MIXTURE, kappa, state, best, a)
-    score = factor * state[COST, a] - cost + math.log(TWO_SIDED_SHARE)
+    """The larger of the two parts of the mixture of a pair; the two-sided part is at most the GLR times its share."""
     share = math.log1p(-TWO_SIDED_SHARE)
-    return max(score, tie_evidence(family, kappa, size, state, best, a, level - share) + share)
+    score = tie_evidence(family, kappa, size, state, best, a, level - share) + share
+    share = math.log(TWO_SIDED_SHARE)
+    if state[COST, a] + share > max(score, level):
+        score = max(score, _two_sided(family, kappa, size, state, best, a) + share)
+    return score
+
+
+@entry
+def _two_sided(family, kappa, size, state, best, a):
+    """The score of a pair under ``TWO_SIDED_MIXTURE``."""
+    factor = _gaussian_factor(kappa, state, best, a) if family == GAUSSIAN else 1.0
+    top = penalty(family, TWO_SIDED_MIXTURE, kappa, size, state[OBSERVED, best], state[SUM, best])
+    own = penalty(family, TWO_SIDED_MIXTURE, kappa, size, state[OBSERVED, a], state[SUM, a])
+    return factor * state[COST, a] - top - own

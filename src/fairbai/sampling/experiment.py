@@ -121,9 +121,7 @@ class Experiment:
 
     def assess(self) -> tuple[float, int, float, float, float]:
         """What ``kernels.stopping.evidence`` says, exactly."""
-        found: tuple[float, int, float, float, float] = kernels.assess(
-            self.codes, self.reals, self.state, self.numbers
-        )
+        found: tuple[float, int, float, float, float] = kernels.assess(self.codes, self.reals, self.state, self.numbers)
         return found
 
     def _set_floors(self, floors: Array) -> None:

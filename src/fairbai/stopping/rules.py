@@ -91,7 +91,7 @@ class _Mixture(StoppingRule):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kappa", number("kappa", self.kappa, 1e-300, 1e300, "positive"))
-        object.__setattr__(self, "prior_mean", number("prior_mean", self.prior_mean, 1e-300, 1e300, "positive"))
+        object.__setattr__(self, "prior_mean", number("prior_mean", self.prior_mean, 1e-250, 1e250, "positive"))
 
     @property
     def parameters(self) -> tuple[float, float]:
