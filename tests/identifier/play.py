@@ -48,7 +48,7 @@ def until_decided(codes, reals, state, numbers, policy, room, means, level, long
         arm = assign(codes, reals, state, numbers, policy)
         reward = draw(codes[FAMILY], means[arm], state[SCALE, arm], rng)
         observe(codes, reals, state, numbers, arm, reward)
-        if reconsider(codes, reals, state, numbers, room)[0] >= level:
+        if reconsider(codes, reals, state, numbers, room, level)[0] >= level:
             return number + 1, largest(state, MEAN)
     return longest, -1
 

@@ -6,18 +6,22 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 import fairbai as fb
+from fairbai.kernels.adversary import fooled
 from fairbai.kernels.families import GAUSSIAN
 from fairbai.kernels.jit import entry
 from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALE, SEEN, START
 from fairbai.kernels.stopping import evidence, penalty
-from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule
+from fairbai.sampling.experiment import Experiment
+from fairbai.simulation.setting import _truth
+from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule, TwoSidedMixture
 from tests.identifier.play import runs
 
 DELTA = 0.1
-GAUSSIAN_RULES = [Mixture(5.0), Mixture(50.0), PairwiseGaussian(), KaufmannKoolen(), KaufmannKoolen(pairwise=False)]
-ALL_RULES = [Mixture(), *GAUSSIAN_RULES[3:]]
+ALL_RULES = [Mixture(), TwoSidedMixture(), KaufmannKoolen(), KaufmannKoolen(pairwise=False)]
+GAUSSIAN_RULES = [*ALL_RULES, Mixture(50.0), PairwiseGaussian()]
 HARD = {  # a family, two arms with a small gap, and ten arms with equal gaps
     "gaussian": (fb.Gaussian(), [0.2, 0.0], [0.5] + [0.0] * 9),
     "bernoulli": (fb.Bernoulli(), [0.55, 0.45], [0.75] + [0.45] * 9),
@@ -57,7 +61,7 @@ def test_error_is_at_most_delta_with_any_sampling_rule() -> None:
 
 
 @entry
-def jump(rule, kappa, level, gap, looks, rng):
+def jump(rule, kappa, size, level, gap, looks, rng):
     """The answer for two Gaussian arms pulled in turn, with a look only after ``looks[i]`` pairs; -1 if it has none."""
     state, numbers = np.zeros((PENALTY + 1, 2)), np.zeros(START + 1)
     state[SCALE] = 1.0
@@ -69,9 +73,9 @@ def jump(rule, kappa, level, gap, looks, rng):
         sums[1] += math.sqrt(more) * rng.standard_normal()
         state[OBSERVED] = pairs
         state[MEAN] = sums / pairs
-        state[PENALTY] = penalty(GAUSSIAN, rule, kappa, pairs, 0.0)
+        state[PENALTY] = penalty(GAUSSIAN, rule, kappa, size, pairs, 0.0)
         numbers[SEEN] = 2.0 * pairs
-        if evidence(GAUSSIAN, rule, kappa, state, numbers)[0] >= level:
+        if evidence(GAUSSIAN, rule, kappa, size, state, numbers, level)[0] >= level:
             return 0 if sums[0] > sums[1] else 1
     return -1
 
@@ -80,8 +84,8 @@ def error(rule: StoppingRule, gap: float, count: int) -> float:
     """How often the worse arm is named. Looking more often would stop more runs early, while the gap is invisible."""
     looks = np.unique(np.round(np.geomspace(1.0, 1e4 / gap**2, 3000)))
     rng = np.random.default_rng(2)
-    kappa, level = rule.parameter(fb.Gaussian()), rule.level(DELTA, 2)
-    answers = np.array([jump(rule.code, kappa, level, gap, looks, rng) for _ in range(count)])
+    level = rule.level(DELTA, 2)
+    answers = np.array([jump(rule.code, *rule.parameters, level, gap, looks, rng) for _ in range(count)])
     assert (answers >= 0).mean() > 0.99
     return float(np.mean(answers == 1))
 
@@ -98,6 +102,52 @@ def test_heuristic_errs_more_often_than_delta_for_tiny_gaps() -> None:
 def test_proved_rules_do_not_err_for_tiny_gaps(rule: StoppingRule) -> None:
     """The very paths on which the heuristic fails; the standard error is below 0.007."""
     assert error(rule, 1e-12, 2000) <= DELTA / 2
+
+
+def wrong_answers(name: str, rule: StoppingRule, count: int, longest: int) -> int:
+    """How often an adversary brings the rule to name the arm that he wants, of two arms with equal means."""
+    family, (mean, _), _ = HARD[name]
+    experiment = Experiment(2, family, stopping=rule, seed=3)
+    arrays = experiment.codes, experiment.reals, experiment.state, experiment.numbers
+    before = experiment.state.copy(), experiment.numbers.copy()
+    answers = np.empty(count, dtype=np.int64)
+    fooled(arrays, before, _truth(fb.Instance([mean, mean], family)), rule.level(DELTA, 2), longest, answers)
+    return int((answers == 1).sum())
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("name", HARD)
+def test_no_adversary_brings_the_mixture_above_delta(name: str) -> None:
+    """The lower Clopper-Pearson bound: the probability that so many or more errors are by chance is 1e-4 or more."""
+    count = 10_000
+    wrong = wrong_answers(name, Mixture(), count, longest=1000)
+    assert 0.01 * count < wrong  # the adversary is worth the name
+    assert beta.ppf(1e-4, wrong, count - wrong + 1) <= DELTA
+
+
+@pytest.mark.slow_without_jit
+def test_the_same_adversary_brings_the_heuristic_above_delta() -> None:
+    """So the test above can see a rule that errs too often."""
+    count, longest = 4000, 30_000
+    wrong = wrong_answers("gaussian", Heuristic(), count, longest)
+    assert beta.ppf(1e-4, wrong, count - wrong + 1) > DELTA
+    wrong = wrong_answers("gaussian", Mixture(), count, longest)
+    assert beta.ppf(1e-4, wrong, count - wrong + 1) <= DELTA
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("arms", [2, 3, 5, 10])
+@pytest.mark.parametrize("name", HARD)
+def test_arms_that_hardly_differ(name: str, arms: int) -> None:
+    """The best two as good as equal, the others behind: every answer is by chance, and may be wrong."""
+    family, (mean, lower), _ = HARD[name]
+    means = [mean * (1.0 + 1e-9), mean, *[0.7 * lower - 0.3] * (arms - 2)]
+    if name != "gaussian":
+        means[2:] = [0.4 * lower] * (arms - 2)
+    count = 2000
+    found = fb.simulate(fb.Instance(means, family), [DELTA], runs=count, seed=4, maximum_rounds=500)
+    wrong = int((found.recommendation > 0).sum())
+    assert wrong == 0 or beta.ppf(1e-4, wrong, count - wrong + 1) <= DELTA
 
 
 def test_a_few_runs_without_the_jit() -> None:

@@ -7,11 +7,18 @@ import math
 import pytest
 
 import fairbai as fb
-from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule
+from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule, TwoSidedMixture
 from fairbai.stopping.constants import c_exp, c_g
 
 FAMILIES = [fb.Gaussian(), fb.Gaussian([1.0, 2.0]), fb.Bernoulli(), fb.Poisson(), fb.Exponential()]
-RULES = [Heuristic(), Mixture(), PairwiseGaussian(), KaufmannKoolen(), KaufmannKoolen(pairwise=False)]
+RULES = [
+    Heuristic(),
+    Mixture(),
+    TwoSidedMixture(),
+    PairwiseGaussian(),
+    KaufmannKoolen(),
+    KaufmannKoolen(pairwise=False),
+]
 
 families = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.kind)
 rules = pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.kind}{rule.code}")
@@ -23,7 +30,7 @@ def test_levels(delta: float, arms: int) -> None:
     union = math.log((arms - 1) / delta) if delta > 1e-299 else math.log(arms - 1) + 300 * math.log(10)
     alone = math.log(1 / delta) if delta > 1e-299 else 300 * math.log(10)
     assert Heuristic().level(delta, arms) == pytest.approx(alone, rel=1e-12)
-    assert Mixture(3.0).level(delta, arms) == Mixture(7.0).level(delta, arms) == pytest.approx(union, rel=1e-12)
+    assert Mixture(3.0).level(delta, arms) == TwoSidedMixture(7.0).level(delta, arms) == pytest.approx(union, rel=1e-12)
     assert PairwiseGaussian().level(delta, arms) == pytest.approx(2.0 * c_g(union / 2), rel=1e-12)
     assert KaufmannKoolen().level(delta, arms) == pytest.approx(2.0 * c_exp(union / 2), rel=1e-12)
     assert KaufmannKoolen(pairwise=False).level(delta, arms) == pytest.approx(arms * c_exp(alone / arms), rel=1e-12)
@@ -46,6 +53,7 @@ def test_what_is_proved(family: fb.Gaussian) -> None:
     assert not Heuristic().proved(family)
     assert PairwiseGaussian().proved(family) == (family.kind == "gaussian")
     assert Mixture().proved(family)
+    assert TwoSidedMixture().proved(family)
     assert KaufmannKoolen().proved(family)
     assert KaufmannKoolen(pairwise=False).proved(family)
 
@@ -88,13 +96,43 @@ def test_json_form(rule: StoppingRule) -> None:
     assert StoppingRule.from_dict(rule.to_dict()) == rule
 
 
+@pytest.mark.parametrize("rule", [Mixture, TwoSidedMixture])
 @pytest.mark.parametrize("name", ["kappa", "prior_mean"])
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, "many", None])
-def test_parameters_of_the_mixture_must_be_positive(name: str, value: float) -> None:
+def test_parameters_of_the_mixture_must_be_positive(rule: type[Mixture], name: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"{name} must be positive, got"):
-        Mixture(**{name: value})
+        rule(**{name: value})
 
 
-@families
-def test_mixture_takes_the_parameter_of_the_family(family: fb.Gaussian) -> None:
-    assert Mixture(kappa=3.0, prior_mean=7.0).parameter(family) == (3.0 if family.kind == "gaussian" else 7.0)
+def test_mixture_gives_both_parameters_to_the_kernel() -> None:
+    assert Mixture(kappa=3.0, prior_mean=7.0).parameters == (3.0, 7.0)
+    assert Heuristic().parameters == (1.0, 1.0)
+
+
+def test_json_form_of_the_mixture_is_the_one_of_earlier_snapshots() -> None:
+    form = {"kind": "mixture", "kappa": 5.0, "prior_mean": 1.0}
+    assert Mixture().to_dict() == form
+    assert StoppingRule.from_dict(form) == Mixture()
+
+
+def test_kappa_for_a_number_of_trials() -> None:
+    """An arm has its share of the trials, and a threshold of about log((K-1)/delta) + 2."""
+    rule = Mixture.for_trials(1000, delta=0.1, arms=10, prior_mean=3.0)
+    assert rule == Mixture(100.0 / (math.log(90.0) + 2.0), 3.0)
+    assert Mixture.for_trials(2000, 0.1, 10).kappa == pytest.approx(2.0 * rule.kappa)
+    assert Mixture.for_trials(1000, 1e-6, 10).kappa < rule.kappa
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"trials": 0}, "trials must be at least 1, got 0"),
+        ({"trials": math.nan}, "trials must be at least 1, got nan"),
+        ({"delta": 0.7}, r"delta must be in \(0, 1/2\), got 0.7"),
+        ({"arms": 1}, "arms must be at least 2, got 1"),
+        ({"prior_mean": -1.0}, "prior_mean must be positive, got -1.0"),
+    ],
+)
+def test_a_guess_that_makes_no_sense_is_refused(changed: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Mixture.for_trials(**{"trials": 100, "delta": 0.1, "arms": 3} | changed)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
 from fairbai.sampling.experiment import Experiment
-from fairbai.sampling.settling import LONGEST, Settling, checked_settling, settling_plan
+from fairbai.sampling.settling import LONGEST, Settling, checked_settling, settling_choice, settling_plan
 from fairbai.stopping import StoppingRule
 
 
@@ -74,7 +74,6 @@ class Identifier:
         self._index = {label: arm for arm, label in enumerate(self.arms)}
         self._lock = threading.RLock()
         self._level = self.stopping.level(self.delta, len(self.arms))
-        self._evidence: tuple[float, int, float, float, float] = (-math.inf, 0, 0.0, 1.0, 0.0)
         self._decision: snapshot.Decision | None = None
 
     # --- asking -------------------------------------------------------------------------------------------------
@@ -140,8 +139,7 @@ class Identifier:
         for index, value in zip(indices, values, strict=True):
             self._experiment.observe(index, value)
         if self._decision is None:
-            self._evidence = self._experiment.reconsider()
-            if self._evidence[0] >= self._level:
+            if self._experiment.reconsider(self._level)[0] >= self._level:
                 self._decide()
         elif isinstance(self.settle, Settling) and self.settle.learn and not self.stopped:
             self._learn(self._decision, self.settle.margin)
@@ -184,7 +182,7 @@ class Identifier:
         """Of the pair that is furthest from its threshold; as they were at the decision, once there is one."""
         if self._decision is not None:
             return self._decision.glr, self._decision.threshold
-        _, _, glr, factor, penalty = self._evidence
+        _, _, glr, factor, penalty = self._experiment.assess()
         return float(glr), float((self._level + penalty) / factor)
 
     # --- looking ------------------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def _restore(identifier: "Identifier", form: dict[str, Any]) -> None:
     floors("floors", state[rows.FLOOR], arms)
     floors("weights", state[rows.WEIGHT], arms)
     numbers[rows.START] = number("start", form["start"], 0.0, 1e300, "at least 0")
-    identifier._evidence = recount(experiment.codes, experiment.reals, state, numbers)
+    recount(experiment.codes, experiment.reals, state, numbers)
     if form["decision"] is not None:
         decision = form["decision"]
         answer, when, end = (_whole(name, decision[name]) for name in ("recommendation", "round", "final_round"))

@@ -4,6 +4,8 @@ Each is written once: as a kernel that the run loop takes in line, and as the en
 is two small arrays, so that a call from Python stays cheap.
 """
 
+import numpy as np
+
 from fairbai.kernels.jit import borrowed, entry, kernel
 from fairbai.kernels.rates import spare_share
 from fairbai.kernels.rng import two_uniforms
@@ -15,8 +17,8 @@ FAMILY, RATE, LEARNED, RULE, ORIGIN, STOPPING, SEED, RUN = range(8)
 """Codes: the family, the rate (CONSTANT for one that Python computes), whether the rate depends on the means, the
 sampling rule and how it starts, the stopping rule, and the stream."""
 
-P0, TEMPERATURE, PARAMETER, THRESHOLD = range(4)
-"""Reals: the parameters of the rate, of the sampling rule and of the stopping rule."""
+P0, TEMPERATURE, PARAMETER, KAPPA, SIZE = range(5)
+"""Reals: the parameters of the rate (two), of the sampling rule, and of the stopping rule (two)."""
 
 
 @kernel
@@ -36,14 +38,14 @@ def count_reward(family, codes, reals, state, numbers, arm, reward):
 @kernel
 def _fill_penalty(family, codes, reals, state, arm):
     count, total = state[OBSERVED, arm], state[SUM, arm]
-    state[PENALTY, arm] = penalty(family, codes[STOPPING], reals[THRESHOLD], count, total)
+    state[PENALTY, arm] = penalty(family, codes[STOPPING], reals[KAPPA], reals[SIZE], count, total)
 
 
 @kernel
-def weigh(family, codes, reals, state, numbers, room):
-    """Bring floors and allocation up to date with the rewards; returns the evidence."""
+def weigh(family, codes, reals, state, numbers, room, level):
+    """Bring floors and allocation up to date with the rewards; returns the evidence, exact from ``level`` on."""
     refresh(family, codes[RATE], reals[P0], reals[TEMPERATURE], codes[RULE], state, numbers, room)
-    return evidence(family, codes[STOPPING], reals[THRESHOLD], state, numbers)
+    return evidence(family, codes[STOPPING], reals[KAPPA], reals[SIZE], state, numbers, level)
 
 
 @entry
@@ -62,15 +64,21 @@ def observe(codes, reals, state, numbers, arm, reward):
 
 
 @entry
-def reconsider(codes, reals, state, numbers, room):
-    """Bring floors and allocation up to date with the rewards; returns the evidence."""
+def reconsider(codes, reals, state, numbers, room, level):
+    """Bring floors and allocation up to date with the rewards; returns the evidence, exact from ``level`` on."""
     codes, reals, state, numbers = borrowed(codes), borrowed(reals), borrowed(state), borrowed(numbers)
-    return weigh(codes[FAMILY], codes, reals, state, numbers, borrowed(room))
+    return weigh(codes[FAMILY], codes, reals, state, numbers, borrowed(room), level)
+
+
+@entry
+def assess(codes, reals, state, numbers):
+    """The evidence, exact."""
+    return evidence(codes[FAMILY], codes[STOPPING], reals[KAPPA], reals[SIZE], state, numbers, -np.inf)
 
 
 @entry
 def recount(codes, reals, state, numbers):
-    """What follows from the counts and sums of a restored experiment; returns the evidence."""
+    """What follows from the counts and sums of a restored experiment; returns the evidence, exact."""
     numbers[ROUND], numbers[SEEN], numbers[UNSEEN] = 0.0, 0.0, 0.0
     for arm in range(state.shape[1]):
         numbers[ROUND] += state[ASSIGNED, arm]
@@ -81,4 +89,4 @@ def recount(codes, reals, state, numbers):
         else:
             numbers[UNSEEN] += 1.0
     numbers[SPARE] = spare_share(state[FLOOR])
-    return evidence(codes[FAMILY], codes[STOPPING], reals[THRESHOLD], state, numbers)
+    return assess(codes, reals, state, numbers)

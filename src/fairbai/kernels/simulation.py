@@ -161,7 +161,8 @@ def _simulate(family, experiment, before, truth, levels, settles, longest, grid,
             if custom is not None and numbers[UNSEEN] == 0.0 and not _custom_floors(custom, state, numbers):
                 truth[0] = state[MEAN]
                 return run
-            score, _, glr, _, _ = weigh(family, codes, reals, state, numbers, room)
+            asked = -np.inf if grid.size > 0 else levels[column]  # a trace shows the exact evidence of all rounds
+            score, _, glr, _, _ = weigh(family, codes, reals, state, numbers, room, asked)
             if watched or score >= levels[column]:
                 column = note(
                     codes, reals, run, truth, levels, settles, grid, state, numbers, score, glr, record, row, column

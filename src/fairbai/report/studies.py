@@ -10,7 +10,7 @@ from fairbai.report import settings
 from fairbai.report.settings import PaperSetting
 from fairbai.sampling import FairTopTwo, FairTrackAndStop, SamplingRule, TrackAndStop, UniformFair
 from fairbai.simulation import Study, sweep
-from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule
+from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule, TwoSidedMixture
 
 DELTAS = (0.1, 0.01, 0.001)
 MAXIMUM_ROUNDS = 10_000_000  # a hundred times the longest run seen: none is given up
@@ -27,6 +27,7 @@ OURS: dict[str, SamplingRule] = {
 HEURISTIC: dict[str, StoppingRule] = {"heuristic": Heuristic()}
 PROVED: dict[str, StoppingRule] = {
     "mixture": Mixture(),
+    "two-sided mixture": TwoSidedMixture(),
     "pairwise Gaussian": PairwiseGaussian(),
     "Kaufmann-Koolen, pairs": KaufmannKoolen(),
     "Kaufmann-Koolen, all arms": KaufmannKoolen(pairwise=False),

@@ -1,5 +1,6 @@
 """One experiment in memory: the arrays that the kernels work on, and its three steps; rules and rates in Python too."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ class Experiment:
         codes = [self.family.code, rate, learned, rule, self.sampling.origin, self.stopping.code, seed, run]
         self.codes = np.array(codes, dtype=np.int64)
         p0, temperature = getattr(self.rates, "p0", 0.0), getattr(self.rates, "temperature", 1.0)
-        self.reals = np.array([p0, temperature, self.sampling.parameter, self.stopping.parameter(self.family)])
+        self.reals = np.array([p0, temperature, self.sampling.parameter, *self.stopping.parameters])
         self.state = np.zeros((rows.STATE_ROWS, arms))
         self.state[rows.SCALE] = self.family.scales(arms)
         self.numbers = np.zeros(rows.NUMBERS)
@@ -115,12 +116,15 @@ class Experiment:
         """Count a reward."""
         kernels.observe(self.codes, self.reals, self.state, self.numbers, arm, value)
 
-    def reconsider(self) -> tuple[float, int, float, float, float]:
-        """Bring floors and allocation up to date with the means; returns what ``kernels.stopping.evidence`` does."""
+    def reconsider(self, level: float = -math.inf) -> tuple[float, int, float, float, float]:
+        """Bring floors and allocation up to date with the means; returns what ``kernels.stopping.evidence`` does.
+
+        Where the score is below ``level`` it may be any number below it, which is quicker to find.
+        """
         if self.python_rates and self.numbers[rows.UNSEEN] == 0.0:
             self._set_floors(self.rates.floors(self.state[rows.MEAN]))
         found: tuple[float, int, float, float, float] = kernels.reconsider(
-            self.codes, self.reals, self.state, self.numbers, self.room
+            self.codes, self.reals, self.state, self.numbers, self.room, level
         )
         return found
 
@@ -141,6 +145,11 @@ class Experiment:
                     add_variances(*ends, error / (high - low), variances)
             add_margins(floors, variances, margin)
         return floors, float(spare_share(floors))
+
+    def assess(self) -> tuple[float, int, float, float, float]:
+        """What ``kernels.stopping.evidence`` says, exactly."""
+        found: tuple[float, int, float, float, float] = kernels.assess(self.codes, self.reals, self.state, self.numbers)
+        return found
 
     def _set_floors(self, floors: Array) -> None:
         self.state[rows.FLOOR] = floors

@@ -15,8 +15,7 @@ from fairbai.allocation import lower_bound
 from fairbai.kernels import rewards
 from fairbai.kernels import simulation as kernels
 from fairbai.kernels.experiment import RUN
-from fairbai.kernels.rates import spare_share
-from fairbai.kernels.settling import NOT, furthest_behind
+from fairbai.kernels.settling import NOT
 from fairbai.kernels.state import ASSIGNED
 from fairbai.problems.checks import Array, confidence, true_or_false
 from fairbai.problems.families import Poisson
@@ -24,7 +23,7 @@ from fairbai.problems.instance import Instance
 from fairbai.problems.rates import Constant, Custom
 from fairbai.sampling import FairTopTwo, SamplingRule, Settling
 from fairbai.sampling.experiment import Experiment, checked_seed
-from fairbai.sampling.settling import LONGEST, checked_settling, settling_code, settling_plan
+from fairbai.sampling.settling import LONGEST, checked_settling, settling_choice, settling_code, settling_plan
 from fairbai.simulation.runs import Runs
 from fairbai.stopping import Mixture, StoppingRule
 
@@ -123,7 +122,8 @@ class Setting:
                 number = experiment.round
                 arm = experiment.assign()
                 experiment.observe(arm, kernels.draw(experiment.codes, truth, run, number, arm))
-                score, _, glr, _, _ = experiment.reconsider()
+                asked = -math.inf if grid.size > 0 else float(levels[column])
+                score, _, glr, _, _ = experiment.reconsider(asked)
                 before, where = column, (state, numbers, score, glr, record, row, column)
                 column = kernels.note(*shared, run, truth, levels, settles, grid, *where)
                 if later:
@@ -146,7 +146,7 @@ class Setting:
         one.state, one.numbers = decided.state.copy(), decided.numbers.copy()
         floors, end = settling_plan(one, self.settle.margin)
         while one.round < end:
-            arm = int(furthest_behind(one.state, floors, end, spare_share(floors)))
+            arm = settling_choice(one, floors, end)
             value = kernels.draw(one.codes, truth, run, one.round, arm)
             one.count_assigned(arm)
             if self.settle.learn and one.round < end and one.round <= LONGEST * decided.round:

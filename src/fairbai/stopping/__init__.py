@@ -1,5 +1,5 @@
 """When to stop: the thresholds for the generalised likelihood ratio, each with what is proved about it."""
 
-from fairbai.stopping.rules import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule
+from fairbai.stopping.rules import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule, TwoSidedMixture
 
-__all__ = ["Heuristic", "KaufmannKoolen", "Mixture", "PairwiseGaussian", "StoppingRule"]
+__all__ = ["Heuristic", "KaufmannKoolen", "Mixture", "PairwiseGaussian", "StoppingRule", "TwoSidedMixture"]

@@ -8,10 +8,10 @@ rule chooses the arms.
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from fairbai.kernels import stopping as kernels
-from fairbai.problems.checks import number
+from fairbai.problems.checks import confidence, number
 from fairbai.problems.configured import Configured
 from fairbai.problems.families import Family
 from fairbai.stopping.constants import c_exp, c_g
@@ -38,9 +38,10 @@ class StoppingRule(Configured):
     def level(self, delta: float, arms: int) -> float:
         """What the least score must reach."""
 
-    def parameter(self, family: Family) -> float:
-        """The number that its kernel takes."""
-        return 1.0
+    @property
+    def parameters(self) -> tuple[float, float]:
+        """The two numbers that its kernel takes."""
+        return 1.0, 1.0
 
     def proved(self, family: Family) -> bool:
         """Whether an error probability of at most delta is proved for this family."""
@@ -81,23 +82,8 @@ class Heuristic(StoppingRule):
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture(StoppingRule):
-    """Mixture martingales; proved for every family, by Ville's inequality. The tightest proved rule here.
-
-    Gaussian arms: stops when, for every other arm a, Δ² / (2 Σ_i σ_i² (1/N_i + κ/N_i²)) exceeds
-    log((K-1)/δ) + ½ log(1 + N_a/κ) + ½ log(1 + N_b/κ). The other families: when the GLR of every pair exceeds
-    log((K-1)/δ) and the regret of either arm, which is its log-likelihood at its own mean less that of a mixture over a
-    fixed prior, about ½ log N. The parameters must be fixed before the experiment; a poor choice costs trials, not the
-    proof.
-
-    Args:
-        kappa: For Gaussian arms; the rule is tightest for arms with about five times as many trials.
-        prior_mean: For Poisson and exponential arms, a guess of the size of the means.
-
-    Example:
-        >>> round(Mixture(kappa=5.0).level(0.1, arms=11), 4)
-        4.6052
-    """
+class _Mixture(StoppingRule):
+    """What the two mixtures have in common."""
 
     kappa: float = 5.0
     prior_mean: float = 1.0
@@ -105,20 +91,81 @@ class Mixture(StoppingRule):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kappa", number("kappa", self.kappa, 1e-300, 1e300, "positive"))
-        object.__setattr__(self, "prior_mean", number("prior_mean", self.prior_mean, 1e-300, 1e300, "positive"))
+        object.__setattr__(self, "prior_mean", number("prior_mean", self.prior_mean, 1e-250, 1e250, "positive"))
+
+    @property
+    def parameters(self) -> tuple[float, float]:
+        """``kappa`` and ``prior_mean``."""
+        return self.kappa, self.prior_mean
+
+    def level(self, delta: float, arms: int) -> float:
+        """log((K - 1) / delta): a union bound over the arms that could be mistaken for the best."""
+        return math.log(arms - 1) - math.log(delta)
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture(_Mixture):
+    """One-sided mixture martingales; proved for every family, by Ville's inequality. The tightest proved rule here.
+
+    Stops when, for every other arm a, no story in which a is as good as the arm b that looks best survives: the product
+    of two martingales, one against b being as bad as that and one against a being as good, exceeds (K-1)/δ at every
+    common mean. Either is a mixture over tilts of the reward distribution, in its own direction alone. The parameters
+    must be fixed before the experiment; a poor choice costs trials, not the proof.
+
+    Args:
+        kappa: The trials of an arm by which its share in the evidence should grow by a half, about one sixth of the
+            trials that an arm will have; ``for_trials`` finds it. Too small costs less than too large.
+        prior_mean: For Poisson and exponential arms, a guess of the size of the means.
+
+    Example:
+        >>> round(Mixture(kappa=5.0).level(0.1, arms=11), 4)
+        4.6052
+    """
 
     @property
     def code(self) -> int:
         """Its number in ``kernels.stopping``."""
         return kernels.MIXTURE
 
-    def parameter(self, family: Family) -> float:
-        """``kappa`` or ``prior_mean``."""
-        return self.kappa if family.kind == "gaussian" else self.prior_mean
+    @classmethod
+    def for_trials(cls, trials: float, delta: float, arms: int, prior_mean: float = 1.0) -> Self:
+        """The mixture that is tightest if the experiment takes about ``trials`` trials, in equal shares.
 
-    def level(self, delta: float, arms: int) -> float:
-        """log((K - 1) / delta): a union bound over the arms that could be mistaken for the best."""
-        return math.log(arms - 1) - math.log(delta)
+        Args:
+            trials: The guess, of all arms together. The rule is proved however wrong it is: ten times too few or too
+                many cost about 10 or 20 % more trials than the right one.
+            delta: The error probability of the experiment.
+            arms: Their number.
+            prior_mean: As above.
+
+        Example:
+            >>> Mixture.for_trials(1000, delta=0.1, arms=10).kappa
+            15.384...
+        """
+        trials = number("trials", trials, 1.0, 1e300, "at least 1")
+        count = number("arms", arms, 2.0, 1e300, "at least 2")
+        asked = math.log(count - 1.0) - math.log(confidence(delta))
+        return cls(trials / count / (asked + 2.0), prior_mean)
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSidedMixture(_Mixture):
+    """Mixture martingales in both directions; proved for every family. A formula, at the cost of more trials.
+
+    Gaussian arms: stops when, for every other arm a, Δ² / (2 Σ_i σ_i² (1/N_i + κ/N_i²)) exceeds
+    log((K-1)/δ) + ½ log(1 + N_a/κ) + ½ log(1 + N_b/κ). The other families: when the GLR of every pair exceeds
+    log((K-1)/δ) and the regret of either arm, which is its log-likelihood at its own mean less that of a mixture over a
+    fixed prior, about ½ log N. ``Mixture`` has this rule in it, with a share of one in twenty.
+
+    Args:
+        kappa: For Gaussian arms; the rule is tightest for arms with about five times as many trials.
+        prior_mean: For Poisson and exponential arms, a guess of the size of the means.
+    """
+
+    @property
+    def code(self) -> int:
+        """Its number in ``kernels.stopping``."""
+        return kernels.TWO_SIDED_MIXTURE
 
 
 @dataclass(frozen=True, eq=False)
