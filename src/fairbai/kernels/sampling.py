@@ -98,7 +98,7 @@ def _aim(rule, learned, state, numbers, policy):
 
 
 @kernel
-def _draw(policy, uniform):
+def draw_arm(policy, uniform):
     """An arm with these probabilities."""
     reached = 0.0
     for a in range(policy.size):
@@ -250,7 +250,7 @@ def choose(family, rule, start, parameter, learned, state, numbers, policy, unif
     if start == FROM_EACH_ARM and numbers[ROUND] < state.shape[1]:
         arm = int(numbers[ROUND])
     elif rule in (FAIR_SAMPLED, UNIFORM_FAIR):
-        arm = _draw(policy, uniform)
+        arm = draw_arm(policy, uniform)
     elif rule == FAIR_TOP_TWO:
         arm = _fair_top_two(family, parameter, state, numbers)
     elif not tracks:
