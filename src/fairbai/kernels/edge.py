@@ -7,7 +7,7 @@ fast and evenly staggered, and a node hears of the stop when it reports.
 
 import math
 
-from fairbai.kernels.experiment import FAMILY, ORIGIN, RULE, RUN, SEED, assign, recount, reconsider
+from fairbai.kernels.experiment import FAMILY, ORIGIN, RULE, RUN, SEED, assign, reconsider, recount
 from fairbai.kernels.jit import borrowed, entry, kernel
 from fairbai.kernels.rewards import reward
 from fairbai.kernels.rng import two_uniforms
@@ -19,6 +19,8 @@ MOST_STEPS = 1000  # choices that a policy is made of, so that it is cheap howev
 
 RANDOM, QUOTA = range(2)
 """How a node follows a policy: it draws every arm, or takes the one that is furthest behind the policies so far."""
+
+PHASES = 2**62  # the random numbers that nodes begin with: far from those of the trials
 
 POLICY, CARRY, PULLS, SUMS = range(4)
 """Layers of a fleet, each with a row a node: the policy that it follows, what its trials lack of all its policies so
@@ -92,7 +94,9 @@ def publish(codes, reals, state, numbers, policy, pending, trials, shares):
 
     ``pending`` are the trials of every arm that are expected of batches on their way.
     """
-    on_their_way = pending.sum()
+    on_their_way = 0.0
+    for a in range(pending.size):
+        on_their_way += pending[a]
     _aim_for(codes, reals, state, numbers, policy, on_their_way)
     for a in range(pending.size):
         state[ASSIGNED, a] += pending[a]
@@ -116,6 +120,16 @@ def _furthest_behind(carry, policy):
             furthest = a
     carry[furthest] -= 1.0
     return furthest
+
+
+@kernel
+def _shift_phases(codes, fleet):
+    """Let every node begin at another point of its cycle; else nodes with one policy would all choose the same arm."""
+    arms = fleet.shape[2]
+    for node in range(fleet.shape[1]):
+        carry = fleet[CARRY, node]
+        for a in range(arms):
+            carry[a], _ = two_uniforms(codes[SEED], codes[RUN], PHASES + node * arms + a)
 
 
 @kernel
@@ -183,6 +197,7 @@ def simulate_edges(experiment, before, truth, levels, settles, longest, first, e
         fleet[:] = 0.0
         sizes[:] = 0.0
         codes[RUN] = first + row
+        _shift_phases(codes, fleet)
         column, made, report = 0, 0, 0
         while column < levels.size and numbers[SEEN] < longest:
             node = report % nodes

@@ -23,6 +23,7 @@ from fairbai.stopping import StoppingRule
 DRAWS = {"random": kernels.RANDOM, "quota": kernels.QUOTA}
 LARGEST_BATCH = 10_000_000
 MOST_NODES = 100_000
+COST = 1.5  # trials that a batch size of one more costs, for every node
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,3 +123,26 @@ def simulate_edges(
             done.append(part)
             bar.update(len(part))
     return Runs.join(done)
+
+
+def batch_size(expected_trials: float, nodes: int = 1, overhead: float = 0.05) -> int:
+    """The largest batch whose price stays below ``overhead``, as a share of the expected trials.
+
+    Reporting in batches of B by M nodes costs about 1.5 M B trials at most: (M - 1) B on their way at the decision,
+    B / 2 until the report that brings it, and (M + 1) B / 2 that were made before the first report could improve the
+    policy, if these were worth nothing; docs/edge.md has the measurements. The answer is at least 1, where even that
+    costs more.
+
+    Args:
+        expected_trials: The trials that the experiment takes with one node and reports of every trial, such as the
+            mean stopping time of ``simulate``; ``lower_bound`` is on the safe side.
+        nodes: How many nodes make trials.
+        overhead: The trials that may be made in addition, as a share of the expected ones.
+
+    Example:
+        >>> batch_size(10_000, nodes=4, overhead=0.05)
+        83
+    """
+    trials = number("expected_trials", expected_trials, 0.0, 1e300, "at least 0")
+    share = number("overhead", overhead, 0.0, 1e300, "at least 0")
+    return max(1, min(LARGEST_BATCH, math.floor(share * trials / (COST * whole("nodes", nodes, 1, MOST_NODES)))))
