@@ -59,8 +59,12 @@ class Node:
 
     def serve(self, policy: np.ndarray, first: int, size: int, reward: Any) -> None:
         self.expected, self.pulls, self.sums = size * policy, np.zeros(policy.size), np.zeros(policy.size)
+        whole = np.abs(self.expected - self.expected.round()).max() < 1e-9
+        quotas = np.repeat(np.arange(policy.size), self.expected.round().astype(int))
         for trial in range(first, first + size):
-            if self.draws == "quota":
+            if self.draws == "quota" and whole:
+                arm = int(quotas[trial - first])
+            elif self.draws == "quota":
                 self.carry = self.carry + policy
                 arm = int(self.carry.argmax())
                 self.carry[arm] -= 1.0
@@ -107,6 +111,28 @@ def test_the_server_is_an_identifier(rule: str, draws: str, ledger: bool) -> Non
         assert runs.decision_time[0, 0] == counted
         assert runs.stopping_time[0, 0] == made
         assert runs.pulls[0, 0].tolist() == pulls
+
+
+@pytest.mark.parametrize(("batch", "nodes"), [(9, 1), (8, 4), (1, 6)])
+def test_quotas_of_whole_trials_are_the_arms_that_ask_names(batch: int, nodes: int) -> None:
+    """With the ledger, edge nodes are late rewards and nothing else."""
+    instance = fb.Instance([0.4, 0.2, 0.9], fb.Bernoulli(), fb.rates.Constant([0.1, 0.3, 0.1]))
+    ident = fb.Identifier(3, 0.1, instance.family, instance.rates, settle=False, seed=7)
+    reward, made, report = rewards_of(instance, 7), 0, 0
+    batches: list[list[tuple[int, float]]] = []
+    while not ident.decided:
+        if report >= nodes:
+            arms, rewards = zip(*batches.pop(0), strict=True)
+            ident.tell(list(arms), list(rewards))
+        if not ident.decided:
+            size = batch if report >= nodes else math.ceil(batch * (report + 1) / nodes)
+            arms = sorted(ident.ask(size))
+            batches.append([(arm, reward(made + place, arm)) for place, arm in enumerate(arms)])
+            made += size
+            report += 1
+    runs = simulate_edges(instance, 0.1, batch, nodes, runs=1, seed=7)
+    assert runs.decision_time[0, 0] == ident.status().observed.sum()
+    assert runs.pulls[0, 0].tolist() == ident.status().assigned.tolist()
 
 
 # What batches cost
@@ -196,10 +222,6 @@ def test_runs_without_an_answer_are_given_up() -> None:
         ({"draws": "both"}, "draws must be one of random, quota, got 'both'"),
         ({"ledger": 1}, "ledger must be true or false, got 1"),
         ({"sampling": RULES["in Python"]}, "sampling and rates must be those of the library"),
-        (
-            {"instance": fb.Instance([1.0, 0.0], rates=RATES["custom"])},
-            "sampling and rates must be those of the library",
-        ),
         ({"instance": None}, "instance must be a fairbai.Instance, got None"),
         ({"runs": 0}, "runs must be a whole number"),
     ],
@@ -208,6 +230,11 @@ def test_runs_without_an_answer_are_given_up() -> None:
 def test_bad_arguments(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         simulate_edges(**{"instance": THREE, "runs": 1, **wrong})
+
+
+def test_rates_in_python() -> None:
+    with pytest.raises(ValueError, match="sampling and rates must be those of the library"):
+        simulate_edges(fb.Instance([1.0, 0.0], rates=RATES["custom"]), runs=1)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ from fairbai.kernels.state import ASSIGNED, OBSERVED, ROUND, SEEN, SUM, TARGET
 MOST_STEPS = 1000  # choices that a policy is made of, so that it is cheap however many trials it is for
 
 RANDOM, QUOTA = range(2)
-"""How a node follows a policy: it draws every arm, or takes the one that is furthest behind the policies so far."""
+"""How a node follows a policy: it draws every arm, or gives every arm its quota of the batch. Where these are not whole
+trials, it takes the arm that is furthest behind the policies so far."""
 
 PHASES = 2**62  # the random numbers that nodes begin with: far from those of the trials
 
@@ -111,6 +112,16 @@ def count_batch(codes, reals, state, numbers, policy, pulls, sums):
 
 
 @kernel
+def _is_whole(policy, size):
+    """Whether a policy is whole trials of a batch."""
+    for a in range(policy.size):
+        quota = size * policy[a]
+        if abs(quota - math.floor(quota + 0.5)) > 1e-9:
+            return False
+    return True
+
+
+@kernel
 def _furthest_behind(carry, policy):
     """The arm that lacks most of all policies so far, this one included, which is then settled with it."""
     furthest = 0
@@ -124,7 +135,7 @@ def _furthest_behind(carry, policy):
 
 @kernel
 def _shift_phases(codes, fleet):
-    """Let every node begin at another point of its cycle; else nodes with one policy would all choose the same arm."""
+    """Let every node begin at another point of its cycle; else nodes with one policy would all round the same way."""
     arms = fleet.shape[2]
     for node in range(fleet.shape[1]):
         carry = fleet[CARRY, node]
@@ -139,9 +150,16 @@ def _make_batch(codes, truth, draws, fleet, node, number, size):
     pulls, sums = fleet[PULLS, node], fleet[SUMS, node]
     pulls[:] = 0.0
     sums[:] = 0.0
+    arm, whole = 0, _is_whole(policy, size)
     for trial in range(number, number + size):
         for_arm, for_reward = two_uniforms(codes[SEED], codes[RUN], trial)
-        arm = draw_arm(policy, for_arm) if draws == RANDOM else _furthest_behind(carry, policy)
+        if draws == RANDOM:
+            arm = draw_arm(policy, for_arm)
+        elif not whole:
+            arm = _furthest_behind(carry, policy)
+        else:  # in any order: nobody looks before the batch is done
+            while pulls[arm] > size * policy[arm] - 0.5:
+                arm += 1
         pulls[arm] += 1.0
         sums[arm] += reward(codes[FAMILY], truth, arm, for_reward)
 

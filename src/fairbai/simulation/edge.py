@@ -82,8 +82,8 @@ def simulate_edges(
         deltas: One probability of a wrong answer or several, each in (0, 1/2).
         batch: Trials between two reports of a node.
         nodes: How many.
-        draws: How a node follows a policy: "quota" takes the arm that is furthest behind the sum of its policies so
-            far, "random" draws every arm independently.
+        draws: How a node follows a policy: "quota" gives every arm its share of the batch, and where these are not
+            whole trials takes the arm that is furthest behind the policies so far; "random" draws every arm.
         ledger: Whether the server counts the trials that it expects of the batches on their way. If not, it publishes
             the policy for the next ``batch`` x ``nodes`` trials, whoever makes them.
         sampling: The sampling rule of the server; ``FairTopTwo()`` by default.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DELTA = 0.01
 BATCHES = (1, 10, 100, 1000, 10_000)
 NODES = (1, 4, 16, 64)
-MOST = 160_000  # trials on their way at once: more say nothing new, and take long
+MOST = 64_000  # trials on their way at once: more say nothing new, and take long
 SETTLED = tuple(itertools.product((1, 16), (10, 100, 1000)))
 
 LOOKS = {
@@ -121,7 +121,7 @@ def section(runs: int, seed: int, progress: bool) -> Section:
                 "The overhead against the rule for choosing B",
                 "Trials in addition, as a share of the expected trials T, against M B / T: the number of nodes matters "
                 f"only through the product. The line is the rule, overhead = {COST:g} M B / T. Cells in which M B is "
-                "less than 2 % of T are left out: there the overhead drowns in the spread of the runs.",
+                "less than 2 % of T are left out, and bars are 95 % intervals.",
                 _rule(cells),
             ),
         ),
@@ -158,26 +158,27 @@ def _of(cells: list[Cell], setting: PaperSetting, way: Way) -> list[Cell]:
 
 
 def _clear(cells: list[Cell]) -> list[Cell]:
-    """Cells whose overhead can be told from the spread of the runs."""
+    """Cells whose overhead can be told from the spread of the runs, if there are many."""
     return [cell for cell in cells if cell.on_their_way >= 0.02 * cell.expected]
 
 
 def _findings(cells: list[Cell], extras: list[tuple[Cell, Cell]]) -> list[str]:
     known, learned = chosen()
     quotas = [cell for setting in chosen() for cell in _of(cells, setting, WAYS[0])]
-    prices = np.array([cell.overhead * cell.expected / cell.on_their_way for cell in _large(quotas)])
-    kept = [cell for cell in quotas if cell.on_their_way * COST <= 0.1 * cell.expected]
+    large = [cell for cell in quotas if cell.on_their_way >= 0.25 * cell.expected]
+    prices = np.array([cell.overhead * cell.expected / cell.on_their_way for cell in large])
+    small = [cell for cell in quotas if cell.on_their_way > 1 and COST * cell.on_their_way <= 0.1 * cell.expected]
+    kept = np.mean([cell.overhead for cell in small])
     worst = [max(cell.violation for cell in _of(cells, known, way)) for way in WAYS]
     start = [_of(cells, known, way)[0].violation for way in WAYS]
     moved = [_of(cells, learned, WAYS[0])[0].violation, max(cell.violation for cell in _of(cells, learned, WAYS[0]))]
     most = {way: max(_extra(*pair) for pair in extras if pair[0].way.draws == way) for way in ("quota", "random")}
     settled = max(float(after.runs.violation.max()) for _, after in extras)
     return [
-        f"{NODES[-1]} nodes that report every B trials cost as much as one that reports every {NODES[-1]} B: in all "
-        f"cells where M B is at least a tenth of the expected trials T, the price is {prices.min():.2f} to "
-        f"{prices.max():.2f} trials for every trial in the hands of the nodes, so B = ε T / ({COST:g} M) keeps it "
-        f"below ε T (where the rule promises 10 %, the largest overhead of FairTopTwo with quotas is "
-        f"{max(cell.overhead for cell in kept):.1%}).",
+        "What batches cost depends on the trials in the hands of the nodes, M B: where these are at least a quarter of "
+        f"the expected trials T, the price of FairTopTwo with quotas is {prices.min():.2f} to {prices.max():.2f} "
+        f"trials for each of them, and the rule for choosing B, B = ε T / ({COST:g} M), promises at most {COST:g}; "
+        f"where it promises 10 % or less, the mean overhead of all cells is {kept:.1%}.",
         f"With floors that are known beforehand and nodes that follow the policy by quotas, the mean violation of "
         f"FairTopTwo stays below {worst[0]:.3%} for every B up to {BATCHES[-1]:,} and every M ({start[0]:.3%} without "
         f"batches); with random draws it rises to {worst[1]:.3%}, and that of F-TaS is {start[2]:.3%} from the start.",
@@ -186,10 +187,6 @@ def _findings(cells: list[Cell], extras: list[tuple[Cell, Cell]]) -> list[str]:
         f"Settling after the last report brings every violation to {settled:g}, with at most {most['quota']:.2%} more "
         f"trials for quotas and {most['random']:.2%} for random draws.",
     ]
-
-
-def _large(cells: list[Cell]) -> list[Cell]:
-    return [cell for cell in cells if cell.on_their_way >= 0.1 * cell.expected]
 
 
 def _extra(before: Cell, after: Cell) -> float:
@@ -282,17 +279,21 @@ def _rule(cells: list[Cell]) -> "Figure":
 
 
 def _rule_panel(panel: "Axes", cells: list[Cell]) -> None:
-    ends: Array = np.array([0.02, 500.0])
+    ends: Array = np.array([0.02, 200.0])
     panel.plot(ends, COST * ends, color=style.BLACK, linewidth=1.0, label=f"rule: {COST:g} $M B/T$")
     for nodes, look in LOOKS.items():
         found = [cell for cell in cells if cell.nodes == nodes]
-        panel.plot(
+        panel.errorbar(
             [cell.on_their_way / cell.expected for cell in found],
-            [max(cell.overhead, 1e-3) for cell in found],
+            [cell.overhead for cell in found],
+            yerr=[mean_and_ci95(cell.runs.stopping_time[:, 0])[1] / cell.expected for cell in found],
             color=look.color,
             marker=look.marker,
             markerfacecolor="none",
             linestyle="none",
+            elinewidth=0.8,
             label=f"$M = {nodes}$",
         )
-    panel.set(xscale="log", yscale="log")
+    panel.set_xscale("log")
+    panel.set_yscale("log", nonpositive="clip")
+    panel.set_ylim(bottom=0.01)
