@@ -217,7 +217,7 @@ def simulate_edges(experiment, before, truth, levels, settles, longest, first, e
         codes[RUN] = first + row
         _shift_phases(codes, fleet)
         column, made, report = 0, 0, 0
-        while column < levels.size and numbers[SEEN] < longest:
+        while True:
             node = report % nodes
             if report >= nodes:  # else it fetches its first policy
                 _count(codes, reals, state, numbers, policy, fleet[PULLS, node], fleet[SUMS, node])
@@ -228,6 +228,8 @@ def simulate_edges(experiment, before, truth, levels, settles, longest, first, e
                     after = note(truth, levels, settles, no_grid, plan, plan_numbers, score, glr, record, row, column)
                     record.decided[row, column:after] = int(numbers[SEEN])
                     column = after
+                if column == levels.size or numbers[SEEN] >= longest:
+                    break
             size = batch if report >= nodes else (batch * (node + 1) + nodes - 1) // nodes  # staggered from the start
             plan[:], plan_numbers[:] = state, numbers
             if ledger:
