@@ -135,7 +135,8 @@ def test_batches_that_come_after_the_decision_are_settled_too() -> None:
     assert ident.recommendation == "a"
     assert not ident.stopped
     assert ident.status().expected_remaining == 15  # 55 of 275
-    np.testing.assert_allclose(ident.policy(100), [0.0, 0.0, 1.0])
+    np.testing.assert_allclose(ident.policy(10), [0.0, 0.0, 1.0])
+    np.testing.assert_allclose(ident.policy(30), [0.3, 0.1, 0.6])  # a half as it is lacking, a half as floors have it
     np.testing.assert_allclose(ident.policy(100, pending=[0, 0, 15]), [0.6, 0.2, 0.2])  # enough is on its way
     ident.tell_batch([0, 0, 15], [0.0, 0.0, 0.0])
     assert ident.stopped

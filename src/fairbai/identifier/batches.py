@@ -27,7 +27,7 @@ def policy(identifier: "Identifier", trials: Any, pending: Any) -> Array:
     if identifier.stopped:
         raise RuntimeError(f"the experiment has stopped: {identifier.recommendation!r} is the answer")
     if identifier._decision is not None:
-        return _settling_shares(identifier, expected)
+        return _settling_shares(identifier, int(trials), expected)
     experiment = identifier._experiment
     if experiment.python_rule:
         return _shares_in_python(identifier, min(int(trials), kernels.MOST_STEPS), expected)
@@ -60,8 +60,8 @@ def _shares_in_python(identifier: "Identifier", steps: int, pending: Array) -> A
     return shares / steps
 
 
-def _settling_shares(identifier: "Identifier", pending: Array) -> Array:
-    """What the floors lack, in shares; where they lack nothing, the floors, with all that they leave for the answer."""
+def _settling_shares(identifier: "Identifier", trials: int, pending: Array) -> Array:
+    """First what the floors lack; for the trials after that the floors, with all that they leave for the answer."""
     decision, experiment = identifier._decision, identifier._experiment
     assert decision is not None
     state, numbers = experiment.state.copy(), experiment.numbers.copy()
@@ -71,12 +71,12 @@ def _settling_shares(identifier: "Identifier", pending: Array) -> Array:
     pulls: Array = np.empty(pending.size)
     settle(state, numbers, decision.floors.copy(), spare, pulls)
     lacking: Array = pulls - state[rows.ASSIGNED]
-    if lacking.sum() > 0.0:
-        shares: Array = lacking / lacking.sum()
-        return shares
+    debt = float(lacking.sum())
+    if debt >= trials:
+        return lacking / debt
     shares = decision.floors.copy()
     shares[decision.recommendation] += spare
-    return shares
+    return (lacking + (trials - debt) * shares) / trials
 
 
 def count(identifier: "Identifier", pulls: Any, sums: Any) -> None:

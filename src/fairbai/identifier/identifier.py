@@ -187,7 +187,8 @@ class Identifier:
 
         Before the decision these are the probabilities of a rule that draws its arms, and of every other rule the
         shares of its next choices if no reward came (of about 1,000 choices, where ``trials`` are more). After it,
-        they are those of the trials that floors still lack. Raises RuntimeError after the stop.
+        the trials that floors still lack come first, and the others keep the floors and go to the answer. Raises
+        RuntimeError after the stop.
 
         Args:
             trials: How many trials the policy is for, by all who follow it.
