@@ -79,7 +79,7 @@ def test_margins_take_at_most_half_of_what_is_left(rates: Any) -> None:
     floors, spare = one.raised_floors(100.0)
     assert spare == pytest.approx((1.0 - rates.p0) / 2)
     assert (floors >= one.raised_floors(0.0)[0]).all()
-    floors, end = settling_plan(one, 100.0)
+    floors, end = settling_plan(one, fb.Settling(margin=100.0))
     assert end >= one.round
 
 

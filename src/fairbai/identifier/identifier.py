@@ -9,12 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from fairbai.identifier import snapshot
+from fairbai.identifier import batches, snapshot
 from fairbai.identifier.status import Status
 from fairbai.kernels import state as rows
 from fairbai.kernels.allocation import allocate
 from fairbai.kernels.limited_allocation import allocate_within
-from fairbai.problems.checks import confidence
+from fairbai.problems.checks import Array, Numbers, confidence
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
@@ -139,10 +139,13 @@ class Identifier:
         for index, value in zip(indices, values, strict=True):
             self._experiment.observe(index, value)
         if self._decision is None:
-            if self._experiment.reconsider(self._level)[0] >= self._level:
-                self._decide()
-        elif isinstance(self.settle, Settling) and self.settle.learn and not self.stopped:
-            self._learn(self._decision, self.settle.margin)
+            self._consider()
+        elif not self.stopped:
+            self._learn(self._decision)
+
+    def _consider(self) -> None:
+        if self._experiment.reconsider(self._level)[0] >= self._level:
+            self._decide()
 
     def _known(self, label: Any) -> int:
         try:
@@ -167,15 +170,15 @@ class Identifier:
         now = self._experiment.round
         floors, end = self._experiment.state[rows.FLOOR].copy(), now
         if self.settle:
-            margin = self.settle.margin if isinstance(self.settle, Settling) else 0.0
-            floors, end = settling_plan(self._experiment, margin)
+            floors, end = settling_plan(self._experiment, self.settle)
         glr, threshold = self._glr_and_threshold()
         self._decision = snapshot.Decision(self._experiment.best, now, end, floors, glr, threshold)
 
-    def _learn(self, decision: snapshot.Decision, margin: float) -> None:
-        """Bring the floors that are to be met up to date with the rewards."""
-        if self._experiment.round <= LONGEST * decision.round:
-            floors, end = settling_plan(self._experiment, margin)
+    def _learn(self, decision: snapshot.Decision) -> None:
+        """Bring the floors that are to be met up to date with the rewards, if that was asked for."""
+        learns = isinstance(self.settle, Settling) and self.settle.learn
+        if learns and self._experiment.round <= LONGEST * decision.round:
+            floors, end = settling_plan(self._experiment, self.settle)
             self._decision = replace(decision, floors=floors, final_round=end)
 
     def _glr_and_threshold(self) -> tuple[float, float]:
@@ -184,6 +187,33 @@ class Identifier:
             return self._decision.glr, self._decision.threshold
         _, _, glr, factor, penalty = self._experiment.assess()
         return float(glr), float((self._level + penalty) / factor)
+
+    # --- trials that others assign ------------------------------------------------------------------------------
+
+    def policy(self, trials: int, pending: Numbers | None = None) -> Array:
+        """The share of every arm in the next ``trials`` trials, for others to choose by; nothing changes.
+
+        Before the decision these are the probabilities of a rule that draws its arms, and of every other rule the
+        shares of its next choices if no reward came (of about 1,000 choices, where ``trials`` are more). After it,
+        the trials that floors still lack come first, and the others keep the floors and go to the answer. Raises
+        RuntimeError after the stop.
+
+        Args:
+            trials: How many trials the policy is for, by all who follow it.
+            pending: How many trials of every arm are expected of batches that are on their way.
+        """
+        with self._lock:
+            return batches.policy(self, trials, pending)
+
+    def tell_batch(self, pulls: Numbers, sums: Numbers) -> None:
+        """Count a batch of trials that others assigned: the trials of every arm, and the sums of their rewards.
+
+        They count as assigned and observed, all or, where one number is wrong, not at all. The stopping rule is checked
+        once, after all of them. A batch that comes after the decision does not change it, but the floors are then to be
+        met with these trials too: ``stopped`` can become false again.
+        """
+        with self._lock:
+            batches.count(self, pulls, sums)
 
     # --- looking ------------------------------------------------------------------------------------------------
 

@@ -71,13 +71,18 @@ def settling_code(settle: bool | Settling) -> tuple[int, float]:
     return FROZEN if settle else NOT, 0.0
 
 
-def settling_plan(experiment: Experiment, margin: float) -> tuple[Array, int]:
+def settling_plan(experiment: Experiment, settle: bool | Settling) -> tuple[Array, int]:
     """The floors to meet as things stand, and the round at which they (and all other limits) are met."""
+    floors, _ = experiment.raised_floors(settle.margin if isinstance(settle, Settling) else 0.0)
+    return floors, settling_round(experiment, floors)
+
+
+def settling_round(experiment: Experiment, floors: Array) -> int:
+    """The first round at which these floors (and all other limits) can be met."""
     state, numbers = experiment.state, experiment.numbers
-    floors, spare = experiment.raised_floors(margin)
     if experiment.limited:
-        return floors, experiment.round + int(settling_trials_within(state, numbers, experiment.room))
-    return floors, experiment.round + int(settling_trials(state, numbers, floors, spare))
+        return experiment.round + int(settling_trials_within(state, numbers, experiment.room))
+    return experiment.round + int(settling_trials(state, numbers, floors, float(spare_share(floors))))
 
 
 def settling_choice(experiment: Experiment, floors: Array, end: int) -> int:

@@ -144,14 +144,14 @@ class Setting:
         assert isinstance(self.settle, Settling)
         one, run = copy.copy(decided), int(decided.codes[RUN])
         one.state, one.numbers = decided.state.copy(), decided.numbers.copy()
-        floors, end = settling_plan(one, self.settle.margin)
+        floors, end = settling_plan(one, self.settle)
         while one.round < end:
             arm = settling_choice(one, floors, end)
             value = kernels.draw(one.codes, truth, run, one.round, arm)
             one.count_assigned(arm)
             if self.settle.learn and one.round < end and one.round <= LONGEST * decided.round:
                 one.observe(arm, value)
-                floors, end = settling_plan(one, self.settle.margin)
+                floors, end = settling_plan(one, self.settle)
         record.pulls[row, column] = one.state[ASSIGNED]
         record.stopped[row, column] = end
         record.violations[row, column] = kernels.violation(truth[rewards.FLOOR], one.state[ASSIGNED], float(end))
