@@ -46,7 +46,9 @@ def page(tmp_path: Path) -> str:
     )
     own = Exhibit("two", "beyond the paper", "Ours", "caption", "", ["Better."], image)
     erratum = Erratum("claim < 1", "truth & more", "two arms", {"price": 25.2525, "count": 3.0})
-    table = Table("numbers", "<Numbers>", ["rule", "trials"], [["a & b", "1.5 ± 0.1"], ["c", "none"]])
+    table = Table(
+        "numbers", "<Numbers>", ["rule", "trials", "why"], [["a & b", "1.5 ± 0.1", "luck"], ["c", "none", ""]]
+    )
     picture = Picture("curve", "A curve", "falls <fast>", Figure())
     past = PastSection(Section("limit", "The <limit>", ["Met.", "x < 1"], [table], [picture]), {"curve": image})
     write_page(tmp_path / "index.html", ["It's <done>."], "<table></table>", [exhibit, own], [erratum], [past])
@@ -93,8 +95,9 @@ def test_past_the_paper_has_findings_tables_and_pictures(page: str) -> None:
     chapter = page[page.index('<section id="past">') :]
     assert "<strong>Met.</strong>" in chapter
     assert "<li>x &lt; 1</li>" in chapter
-    assert '<th scope="row">a &amp; b</th><td>1.5 ± 0.1</td>' in chapter
+    assert '<th scope="row">a &amp; b</th><td>1.5 ± 0.1</td><td class="words">luck</td>' in chapter
     assert '<td class="words">none</td>' in chapter
+    assert '<th scope="col">trials</th><th scope="col" class="words">why</th>' in chapter
     assert "falls &lt;fast&gt;" in chapter
     assert "<h3>The &lt;limit&gt;</h3>" in chapter
 

@@ -136,9 +136,16 @@ def _past_section(past: PastSection) -> str:
 
 
 def _table(table: Table) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.header)
+    """Words stand to the left, numbers to the right; a heading stands where its column does."""
+    columns = list(zip(*table.rows, strict=True)) or [()] * len(table.header)
+    head = "".join(
+        f'<th scope="col"{_side("".join(column[:1]))}>{escape(name)}</th>'
+        for name, column in zip(table.header, columns, strict=True)
+    )
     rows = "".join(
-        f'<tr><th scope="row">{escape(first)}</th>{"".join(map(_cell, rest))}</tr>' for first, *rest in table.rows
+        f'<tr><th scope="row">{escape(first)}</th>'
+        f"{''.join(f'<td{_side(cell)}>{escape(cell)}</td>' for cell in rest)}</tr>"
+        for first, *rest in table.rows
     )
     return (
         f'<div class="scroll"><table class="past"><caption>{escape(table.title)} '
@@ -147,10 +154,8 @@ def _table(table: Table) -> str:
     )
 
 
-def _cell(text: str) -> str:
-    """Words stand to the left, numbers to the right."""
-    words = text[:1].isalpha()
-    return f'<td class="words">{escape(text)}</td>' if words else f"<td>{escape(text)}</td>"
+def _side(text: str) -> str:
+    return ' class="words"' if text[:1].isalpha() else ""
 
 
 def _erratum(number: int, erratum: Erratum) -> str:
