@@ -125,7 +125,7 @@ def findings(curves: Mapping[str, Mapping[str, Curve]], proved: Mapping[str, Cur
         f"{rule} with {name} ({row[rule].ratio[-1]:.3f})"
         for rule in RULES
         for name, row in curves.items()
-        if abs(row[rule].ratio[-1] - 1.0) > NEAR
+        if abs(row[rule].ratio[-1] - 1.0) > NEAR and row[rule].ci95[-1] < 0.5 * NEAR  # else it may be chance
     ]
     mixture = [float(one.ratio[-1]) for one in proved.values()]
     explained = [float(row["FairTopTwo"].explained[-1]) for row in curves.values()]
@@ -152,7 +152,7 @@ def about_close_means(close: Curve) -> str:
     means = ", ".join(f"{mean:g}" for mean in CLOSE.means)
     told = f"With the close means ({means}) and floors that follow their gaps, FairTopTwo takes {close.ratio[0]:.3f} "
     told += f"± {close.ci95[0]:.3f} times T*ₚ log(1/δ) trials at 1e-300."
-    if close.ratio[0] > 1.0 + NEAR:
+    if close.ratio[0] - close.ci95[0] > 1.0 + NEAR:
         told += " Estimated floors that jump more than its margin make it pull the best arm too often."
     return told
 
