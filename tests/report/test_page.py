@@ -7,9 +7,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from fairbai.report.errata import Erratum
-from fairbai.report.page import Exhibit, write_page
+from fairbai.report.page import Exhibit, PastSection, write_page
+from fairbai.report.past.section import Picture, Section, Table
 
 VOID = {"meta", "img", "br", "link", "input"}
 
@@ -44,7 +46,12 @@ def page(tmp_path: Path) -> str:
     )
     own = Exhibit("two", "beyond the paper", "Ours", "caption", "", ["Better."], image)
     erratum = Erratum("claim < 1", "truth & more", "two arms", {"price": 25.2525, "count": 3.0})
-    write_page(tmp_path / "index.html", ["It's <done>."], "<table></table>", [exhibit, own], [erratum])
+    table = Table(
+        "numbers", "<Numbers>", ["rule", "trials", "why"], [["a & b", "1.5 ± 0.1", "luck"], ["c", "none", ""]]
+    )
+    picture = Picture("curve", "A curve", "falls <fast>", Figure())
+    past = PastSection(Section("limit", "The <limit>", ["Met.", "x < 1"], [table], [picture]), {"curve": image})
+    write_page(tmp_path / "index.html", ["It's <done>."], "<table></table>", [exhibit, own], [erratum], [past])
     return (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
@@ -55,15 +62,16 @@ def test_it_is_well_formed_and_links_work(page: str) -> None:
     assert len(parser.ids) == len(set(parser.ids))
     anchors = {source[1:] for source in parser.sources if source.startswith("#")}
     assert anchors <= set(parser.ids)
-    assert {"tables", "figures", "errata", "one", "two"} <= anchors
+    assert {"tables", "figures", "errata", "one", "two", "past", "limit"} <= anchors
 
 
 def test_it_needs_nothing_beside_it(page: str) -> None:
-    """Images are inside; the only files it points to are the same figures in other formats."""
+    """Images are inside; the only files it points to are the same figures and tables in other formats."""
     parser = Balanced()
     parser.feed(page)
     outside = [source for source in parser.sources if not source.startswith(("#", "data:image/png;base64,"))]
-    assert all(re.fullmatch(r"figures/(one|two)\.(png|svg|pdf)", source) for source in outside)
+    kept = r"(figures/(one|two)|past/curve)\.(png|svg|pdf)|past/numbers\.csv"
+    assert all(re.fullmatch(kept, source) for source in outside)
     assert "http" not in page
     assert "@import" not in page
 
@@ -81,3 +89,19 @@ def test_our_own_figures_have_no_claim_of_the_paper(page: str) -> None:
     assert page.count("<dt>Here</dt>") == 2
     assert ">25.25<" in page
     assert ">3<" in page
+
+
+def test_past_the_paper_has_findings_tables_and_pictures(page: str) -> None:
+    chapter = page[page.index('<section id="past">') :]
+    assert "<strong>Met.</strong>" in chapter
+    assert "<li>x &lt; 1</li>" in chapter
+    assert '<th scope="row">a &amp; b</th><td>1.5 ± 0.1</td><td class="words">luck</td>' in chapter
+    assert '<td class="words">none</td>' in chapter
+    assert '<th scope="col">trials</th><th scope="col" class="words">why</th>' in chapter
+    assert "falls &lt;fast&gt;" in chapter
+    assert "<h3>The &lt;limit&gt;</h3>" in chapter
+
+
+def test_a_page_without_that_chapter(tmp_path: Path) -> None:
+    write_page(tmp_path / "index.html", ["Done."], "<table></table>", [], [])
+    assert "Past the paper" not in (tmp_path / "index.html").read_text(encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import signal
 import subprocess
 import sys
@@ -37,6 +38,14 @@ def test_everything_is_there(folder: Path) -> None:
     assert len(published) == 144
     assert len(rows) > 144
     assert (folder / "tables.tex").read_text(encoding="utf-8").count(r"\begin{tabular") == 2
+
+
+def test_the_chapter_past_the_paper_is_there(folder: Path) -> None:
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert 'id="past"' in page
+    kept = {path.name for path in (folder / "past").iterdir()}
+    assert any(name.endswith(".csv") for name in kept)
+    assert set(re.findall(r'href="past/([^"]+)"', page)) == kept
 
 
 def test_the_same_seed_gives_the_same_report(folder: Path, tmp_path: Path) -> None:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from fairbai.report import style, tables
 from fairbai.report.errata import errata
-from fairbai.report.page import Exhibit, write_page
+from fairbai.report.page import Exhibit, PastSection, write_page
 from fairbai.report.paper import FIGURES, PaperFigure
+from fairbai.report.past.chapter import save_section, sections
 from fairbai.report.studies import Results, run_studies
 from fairbai.report.tables import TableCell
 from fairbai.simulation.progress import progress_bar
@@ -21,13 +22,21 @@ def reproduce_tables(runs: int, output: Path, seed: int = 0, progress: bool = Fa
 
 
 def reproduce_all(runs: int, output: Path, seed: int = 0, progress: bool = False) -> str:
-    """Write the tables, all figures and ``index.html``, the report; returns what agrees, in a sentence."""
+    """Write the tables, all figures, what is past the paper and ``index.html``, the report.
+
+    Returns:
+        What agrees, in a sentence.
+    """
     results, cells = _tables(runs, output, seed, progress)
     exhibits = []
     with progress_bar(len(FIGURES), progress, unit="figures") as bar:
         for figure in FIGURES:
             exhibits.append(_exhibit(figure, results, output / "figures"))
             bar.update(1)
+    past = [
+        PastSection(section, save_section(section, output / "past"))
+        for section in sections(results, runs, seed, progress)
+    ]
     lead = [
         "Russo and Vannella's paper “Fair Best Arm Identification with Fixed Confidence” introduces F-TaS and compares "
         "it with TaS and Uniform Fair. Here its tables and figures are computed anew by fairbai and stand beside what "
@@ -35,8 +44,9 @@ def reproduce_all(runs: int, output: Path, seed: int = 0, progress: bool = False
         f"Every mean is over {runs:,} runs or more of seed {seed}. {_verdict(cells)}",
         "The paper's rows use the threshold log((1 + log t)/δ), which is a heuristic; the rows marked as proved use "
         "thresholds whose error is at most δ.",
+        "The last chapter goes past the paper: what our own rules do that the paper's do not.",
     ]
-    write_page(output / "index.html", lead, tables.to_html(cells), exhibits, errata())
+    write_page(output / "index.html", lead, tables.to_html(cells), exhibits, errata(), past)
     return _verdict(cells)
 
 

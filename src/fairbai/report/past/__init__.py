@@ -1,1 +1,1 @@
-"""The chapter "Past the paper": one module a section, each with a function ``section(runs, seed, progress)``."""
+"""The chapter "Past the paper": one module a section, and ``chapter.py`` for their order."""
