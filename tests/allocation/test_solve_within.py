@@ -34,7 +34,9 @@ def random_means(family: str, arms: int, rng: np.random.Generator) -> Floats:
     return rng.uniform(0.05, 0.95, arms) if family == "bernoulli" else np.asarray(rng.lognormal(0.0, 0.8, arms))
 
 
-def questions(family: str, kind: str, count: int, seed: int, close: bool = False) -> list[tuple[OracleInstance, Bounds]]:
+def questions(
+    family: str, kind: str, count: int, seed: int, close: bool = False
+) -> list[tuple[OracleInstance, Bounds]]:
     rng = np.random.default_rng([seed, *map(ord, family + kind)])
     found = []
     for _ in range(count):

@@ -173,9 +173,7 @@ def _second_order(
     return _maximise(shares, value, floors, [cone, *_within(weights, bounds)], unit)
 
 
-def _exponential_cone(
-    theta: Floats, floors: Floats, family: str, bounds: Bounds | None = None
-) -> tuple[float, Floats]:
+def _exponential_cone(theta: Floats, floors: Floats, family: str, bounds: Bounds | None = None) -> tuple[float, Floats]:
     best = int(np.argmax(theta))
     others = np.delete(np.arange(theta.size), best)
     shares, value = cp.Variable(theta.size), cp.Variable()
