@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tests.oracle.cuts import cutting_plane_characteristic_time
+from tests.oracle.limits import Bounds
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +40,11 @@ _CLOSEST = 1e-3
 
 
 def conic_characteristic_time(
-    means: Sequence[float], floors: Sequence[float], family: str, variance: float | Sequence[float] = 1.0
+    means: Sequence[float],
+    floors: Sequence[float],
+    family: str,
+    variance: float | Sequence[float] = 1.0,
+    bounds: Bounds | None = None,
 ) -> tuple[float, Floats]:
     """Solve the allocation problem to a relative accuracy of about 1e-7.
 
@@ -48,6 +53,7 @@ def conic_characteristic_time(
         floors: One floor an arm, with a sum of at most 1 that leaves room for every arm.
         family: "gaussian", "bernoulli", "poisson" or "exponential".
         variance: One known variance or one an arm; read for "gaussian" only.
+        bounds: Ceilings and floors of groups besides, if there are any.
 
     Returns:
         The characteristic time and the weights.
@@ -56,7 +62,7 @@ def conic_characteristic_time(
     lower = np.asarray(floors, dtype=float)
     lower = lower / max(1.0, float(lower.sum()))
     if family == "gaussian":
-        return _second_order(theta, lower, _variances(variance, theta.size))
+        return _second_order(theta, lower, _variances(variance, theta.size), bounds)
     if family in ("poisson", "exponential"):
         # A change of units leaves the exponential divergence alone and divides the Poisson one by the unit.
         unit = float(theta.max())
@@ -65,8 +71,8 @@ def conic_characteristic_time(
         unit = scale = 1.0
     best, second = np.sort(theta / unit)[[-1, -2]]
     if _divergence(family, best, second) < _CLOSEST:
-        return cutting_plane_characteristic_time(means, floors, family)
-    time, weights = _exponential_cone(theta / unit, lower, family)
+        return cutting_plane_characteristic_time(means, floors, family, bounds=bounds)
+    time, weights = _exponential_cone(theta / unit, lower, family, bounds)
     return time / scale, weights
 
 
@@ -152,7 +158,9 @@ def _gaussian_unit(theta: Floats, floors: Floats, variances: Floats) -> float:
     return float(np.min((theta[best] - theta[others]) ** 2 / (2 * spread)))
 
 
-def _second_order(theta: Floats, floors: Floats, variances: Floats) -> tuple[float, Floats]:
+def _second_order(
+    theta: Floats, floors: Floats, variances: Floats, bounds: Bounds | None = None
+) -> tuple[float, Floats]:
     best = int(np.argmax(theta))
     others = np.delete(np.arange(theta.size), best)
     unit = _gaussian_unit(theta, floors, variances)
@@ -162,10 +170,10 @@ def _second_order(theta: Floats, floors: Floats, variances: Floats) -> tuple[flo
     left, right = cp.multiply(own, weights[others]), (1 / own) * weights[best]
     twice = 2 * needed * value
     cone = cp.SOC(left + right - twice, cp.vstack([twice, left - right]), axis=0)
-    return _maximise(shares, value, floors, [cone], unit)
+    return _maximise(shares, value, floors, [cone, *_within(weights, bounds)], unit)
 
 
-def _exponential_cone(theta: Floats, floors: Floats, family: str) -> tuple[float, Floats]:
+def _exponential_cone(theta: Floats, floors: Floats, family: str, bounds: Bounds | None = None) -> tuple[float, Floats]:
     best = int(np.argmax(theta))
     others = np.delete(np.arange(theta.size), best)
     shares, value = cp.Variable(theta.size), cp.Variable()
@@ -183,7 +191,16 @@ def _exponential_cone(theta: Floats, floors: Floats, family: str) -> tuple[float
         raise ValueError(f"unknown family {family!r}")
     cost = cp.multiply(linear[others], weights[others]) + linear[best] * weights[best] - entropy
     unit = _entropy_unit(theta, floors, family)
-    return _maximise(shares, value, floors, [cost / unit >= value], unit)
+    return _maximise(shares, value, floors, [cost / unit >= value, *_within(weights, bounds)], unit)
+
+
+def _within(weights: Any, bounds: Bounds | None) -> list[Any]:
+    """The limits beside the floors; ceilings only where there are any."""
+    if bounds is None:
+        return []
+    full = np.flatnonzero(bounds.ceilings < 1.0)
+    ceilings = [weights[full] <= bounds.ceilings[full]] if full.size else []
+    return ceilings + [cp.sum(weights[list(arms)]) >= floor for arms, floor in bounds.groups if floor > 0.0]
 
 
 def _maximise(shares: Any, value: Any, floors: Floats, constraints: list[Any], unit: float) -> tuple[float, Floats]:

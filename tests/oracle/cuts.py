@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from tests.oracle import extended
+from tests.oracle.limits import Bounds
 
 Floats = NDArray[np.float64]
 _ROUNDS = 60
@@ -22,7 +23,11 @@ _STOP = 1e-10
 
 
 def cutting_plane_characteristic_time(
-    means: Sequence[float], floors: Sequence[float], family: str, variance: float | Sequence[float] = 1.0
+    means: Sequence[float],
+    floors: Sequence[float],
+    family: str,
+    variance: float | Sequence[float] = 1.0,
+    bounds: Bounds | None = None,
 ) -> tuple[float, Floats]:
     """Solve the allocation problem to a relative accuracy of about 1e-8.
 
@@ -31,6 +36,7 @@ def cutting_plane_characteristic_time(
         floors: One floor an arm, with a sum of at most 1 that leaves room for every arm.
         family: "gaussian", "bernoulli", "poisson" or "exponential".
         variance: One known variance or one an arm; read for "gaussian" only.
+        bounds: Ceilings and floors of groups besides, if there are any.
 
     Returns:
         The characteristic time and the weights.
@@ -43,6 +49,8 @@ def cutting_plane_characteristic_time(
     lower = np.asarray(floors, dtype=float)
     order = np.concatenate([[best], np.delete(np.arange(size), best)])
     program = _Program(pairs, lower[order], slack)
+    if bounds is not None:
+        program.limit(bounds, order)
     value, excess = program.run()
     weights = np.empty(size)
     weights[order] = lower[order] + excess
@@ -56,11 +64,20 @@ class _Program:
         self.pairs, self.floors, self.slack = pairs, floors, slack
         self.rows: list[Floats] = []
         self.bounds: list[float] = []
+        self.most = np.full(floors.size, np.inf)
         weights = floors + slack / floors.size
         to_best, to_other = self._slopes(weights[1:] / weights[0])
         self.unit = float(np.min(weights[0] * to_best + weights[1:] * to_other))
         for exponent in range(-12, 13):
             self._cut(np.full(floors.size - 1, 10.0 ** (exponent / 2)))
+
+    def limit(self, bounds: Bounds, order: NDArray[np.intp]) -> None:
+        """Add the ceilings and the floors of the groups; ``order`` has the best arm first."""
+        self.most = bounds.ceilings[order] - self.floors
+        for arms, floor in bounds.groups:
+            members = np.isin(order, arms)
+            self.rows.append(np.append(-members.astype(float), 0.0))
+            self.bounds.append(float(self.floors[members].sum() - floor))
 
     def run(self) -> tuple[float, Floats]:
         """Return the value and the excess of every arm over its floor."""
@@ -98,7 +115,7 @@ class _Program:
             b_ub=np.array(self.bounds),
             A_eq=np.append(np.ones(size), 0.0)[None, :],
             b_eq=[self.slack],
-            bounds=[(0, None)] * (size + 1),
+            bounds=[*((0.0, most) for most in self.most), (0.0, np.inf)],
             method="highs-ds",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )

@@ -94,6 +94,7 @@ RATES: dict[str, fb.rates.Rate] = {
     "inverse gap": fb.rates.InverseGap(0.8),
     "gap": fb.rates.Gap(0.7),
     "custom": fb.rates.Custom(by_rank),
+    "bounded": fb.rates.Bounded(0.1, [0.5, 0.4, 1.0], [fb.rates.Group([0, 1], floor=0.5)]),
 }
 
 

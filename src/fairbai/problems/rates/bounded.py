@@ -11,6 +11,8 @@ from fairbai.problems import checks
 from fairbai.problems.checks import SUM_TOLERANCE, Array, Numbers, frozen
 from fairbai.problems.rates.constant import Constant
 
+LEAST = 1e-300  # of a ceiling, that of an arm which may be tried at all
+
 
 @dataclass(frozen=True)
 class Group:
@@ -80,18 +82,19 @@ class Bounded(Constant):
     def __post_init__(self) -> None:
         super().__post_init__()
         if np.ndim(self.ceiling) == 0:
-            object.__setattr__(self, "ceiling", checks.number("ceiling", self.ceiling, 0.0, 1.0, "in (0, 1]"))
+            object.__setattr__(self, "ceiling", checks.number("ceiling", self.ceiling, LEAST, 1.0, "in (0, 1]"))
         else:
-            object.__setattr__(self, "ceiling", checks.array("ceiling", self.ceiling))
-        ceilings = np.atleast_1d(np.asarray(self.ceiling))
-        checks.refuse("ceiling", "be in (0, 1]", ceilings, (ceilings <= 0.0) | (ceilings > 1.0))
+            ceilings = checks.array("ceiling", self.ceiling)
+            checks.refuse("ceiling", "be in (0, 1]", ceilings, (ceilings < LEAST) | (ceilings > 1.0))
+            object.__setattr__(self, "ceiling", ceilings)
         if isinstance(self.groups, (str, dict)) or not isinstance(self.groups, Sequence):
             raise ValueError(f"groups must be a list of groups, got {self.groups!r}")
         groups = tuple(_group(form) for form in self.groups)
-        arms = [arm for group in groups for arm in group.arms]
-        for arm in arms:
-            if arms.count(arm) > 1:
+        seen: set[int] = set()
+        for group in groups:
+            for arm in seen.intersection(group.arms):
                 raise ValueError(f"groups must not overlap, got arm {arm} in two of them")
+            seen.update(group.arms)
         object.__setattr__(self, "groups", groups)
 
     def floors(self, means: Numbers) -> Array:
