@@ -6,6 +6,7 @@ import numpy as np
 
 from fairbai.kernels.families import transport
 from fairbai.kernels.jit import borrowed, entry, kernel
+from fairbai.kernels.limits import PATIENCE
 from fairbai.kernels.state import (
     ASSIGNED,
     CEILING,
@@ -22,7 +23,7 @@ from fairbai.kernels.state import (
     largest,
 )
 
-HALF = 0.5  # an arm or a group is behind, and an arm is full, if it is so by more than half a trial
+HALF = 0.5  # a group is behind its floor, and an arm is full, if it is so by more than half a trial
 
 
 @kernel
@@ -36,8 +37,8 @@ def count_groups(state, counts):
 
 @kernel
 def _behind(state, number):
-    """The arm that is furthest behind its floor, by more than half a trial; or -1."""
-    furthest, lag = -1, HALF
+    """The arm that is furthest behind its floor, by more than it may be; or -1."""
+    furthest, lag = -1, PATIENCE
     for a in range(state.shape[1]):
         behind = state[FLOOR, a] * number - state[ASSIGNED, a]
         furthest, lag = (a, behind) if behind > lag else (furthest, lag)

@@ -6,6 +6,8 @@ A group is a number: ``groups[a]`` is that of arm a, or -1, and ``totals[g]`` th
 from fairbai.kernels.jit import entry, kernel
 from fairbai.kernels.rates import EPSILON, unspent
 
+PATIENCE = 0.25  # by how many trials fair top-two lets an arm fall behind its floor
+
 SUM, ROOM = range(2)
 """Rows of the workspace: one number a group."""
 

@@ -13,6 +13,7 @@ from fairbai.kernels.families import BERNOULLI, GAUSSIAN, divergence, transport
 from fairbai.kernels.jit import kernel
 from fairbai.kernels.limited_allocation import LIMITED_ROWS, allocate_within
 from fairbai.kernels.limited_sampling import fair_top_two_within
+from fairbai.kernels.limits import PATIENCE
 from fairbai.kernels.rates import CONSTANT, fill_floors, spare_share
 from fairbai.kernels.state import (
     ASSIGNED,
@@ -40,7 +41,6 @@ from fairbai.kernels.state import (
 
 FAIR_SAMPLED, FAIR_CUMULATIVE, DIRECT, CUMULATIVE, UNIFORM_FAIR, FAIR_TOP_TWO, TOP_TWO, LUCB, PYTHON = range(9)
 FROM_POLICY, FROM_EACH_ARM = range(2)
-PATIENCE = 0.25  # by how many trials FAIR_TOP_TWO lets an arm fall behind its floor
 
 
 @kernel
@@ -169,7 +169,8 @@ def _challenger(family, best, state, numbers, margin):
     """The arm that is cheapest to tie with the best, with log N added to its cost; and H over the arms above floor.
 
     Returns:
-        The challenger, what a trial of it and of the best arm adds to the evidence (as a ratio), and H.
+        The challenger, what a trial of it and of the best arm adds to the evidence (as a ratio), H, and the
+        challenger's cost.
     """
     top, top_scale, top_count = state[MEAN, best], state[SCALE, best], state[ASSIGNED, best]
     challenger, least, share, pull = -1, np.inf, 1.0, 0.0
@@ -185,16 +186,33 @@ def _challenger(family, best, state, numbers, margin):
                 if cost < least or challenger < 0:
                     challenger, least, share = a, cost, ratio
             pull += ratio if count > state[FLOOR, a] * numbers[ROUND] + margin else 0.0
-    return challenger, share, pull
+    return challenger, share, pull, least
 
 
 @kernel
-def _fair_top_two(family, margin, state, numbers):
+def _pull_of_tight_arms(family, best, least, state, numbers, margin):
+    """H over the arms above their floors whose cost is near the least."""
+    top, top_scale, top_count = state[MEAN, best], state[SCALE, best], state[ASSIGNED, best]
+    pending = numbers[ROUND] > numbers[SEEN]
+    most, pull = least + 2.0 * math.sqrt(least), 0.0
+    for a in range(state.shape[1]):
+        count = state[ASSIGNED, a]
+        if a != best and count > state[FLOOR, a] * numbers[ROUND] + margin:
+            cost, ratio = state[COST, a], state[RATIO, a]
+            if pending:
+                cost, ratio = transport(family, top, top_scale, top_count, state[MEAN, a], state[SCALE, a], count)
+            pull += ratio if cost + math.log(count) <= most else 0.0
+    return pull
+
+
+@kernel
+def _fair_top_two(family, margin, learned, state, numbers):
     """Fair anchored top-two.
 
     An arm that is behind its floor by more than a quarter of a pull goes first; then an arm that was never pulled; then
     the best arm if H > 1, the slope condition of the allocation problem over the arms above their floors, else its
-    challenger.
+    challenger. Floors that are learned jump with every reward, and an arm that its floor holds up can look as if it
+    were above; so of these arms only those count in H whose evidence is near the least, as it is for arms above.
     """
     number = numbers[ROUND] + 1.0
     furthest, lag, least = -1, PATIENCE, 0
@@ -207,7 +225,9 @@ def _fair_top_two(family, margin, state, numbers):
     if state[ASSIGNED, least] == 0.0 or numbers[UNSEEN] > 0.0:
         return least
     best = largest(state, MEAN)
-    challenger, _, pull = _challenger(family, best, state, numbers, margin)
+    challenger, _, pull, cost = _challenger(family, best, state, numbers, margin)
+    if learned and pull > 1.0:
+        pull = _pull_of_tight_arms(family, best, cost, state, numbers, margin)
     return best if pull > 1.0 else challenger
 
 
@@ -215,7 +235,7 @@ def _fair_top_two(family, margin, state, numbers):
 def _top_two(family, state, numbers, uniform):
     """Empirical best and transportation-cost-improved challenger; between them by what a trial of each adds."""
     best = largest(state, MEAN)
-    challenger, ratio, _ = _challenger(family, best, state, numbers, np.inf)
+    challenger, ratio, _, _ = _challenger(family, best, state, numbers, np.inf)
     share = ratio * state[ASSIGNED, best]
     return best if uniform * (share + state[ASSIGNED, challenger]) < share else challenger
 
@@ -272,7 +292,7 @@ def choose(family, rule, start, parameter, learned, state, numbers, policy, unif
     elif rule == FAIR_TOP_TWO and numbers[SLACK] >= 0.0:
         arm = fair_top_two_within(family, parameter, state, numbers, policy)
     elif rule == FAIR_TOP_TWO:
-        arm = _fair_top_two(family, parameter, state, numbers)
+        arm = _fair_top_two(family, parameter, learned, state, numbers)
     elif not tracks:
         if numbers[UNSEEN] > 0.0:
             arm = _least_assigned(state)

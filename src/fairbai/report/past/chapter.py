@@ -5,14 +5,25 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fairbai.report import style
-from fairbai.report.past import optimality
+from fairbai.report.past import dominance, edge, learned_floors, optimality, proved_stopping
 from fairbai.report.past.section import Section, Table
 from fairbai.report.studies import Results
 
 Write = Callable[[Results, int, int, bool], Section]
 """Writes a section from the runs of the report, the number of its own runs, their seed, and whether to show bars."""
 
-SECTIONS: tuple[Write, ...] = (lambda results, runs, seed, progress: optimality.section(runs, seed, progress),)
+
+def _on_its_own(section: Callable[[int, int, bool], Section]) -> Write:
+    return lambda _, runs, seed, progress: section(runs, seed, progress)
+
+
+SECTIONS: tuple[Write, ...] = (
+    lambda results, *_: dominance.section(results),
+    _on_its_own(learned_floors.section),
+    _on_its_own(optimality.section),
+    proved_stopping.section,
+    _on_its_own(edge.section),
+)
 
 
 def sections(results: Results, runs: int, seed: int = 0, progress: bool = False) -> Iterator[Section]:
