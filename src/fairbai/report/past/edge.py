@@ -167,8 +167,6 @@ def _findings(cells: list[Cell], extras: list[tuple[Cell, Cell]]) -> list[str]:
     quotas = [cell for setting in chosen() for cell in _of(cells, setting, WAYS[0])]
     large = [cell for cell in quotas if cell.on_their_way >= 0.25 * cell.expected]
     prices = np.array([cell.overhead * cell.expected / cell.on_their_way for cell in large])
-    small = [cell for cell in quotas if cell.on_their_way > 1 and COST * cell.on_their_way <= 0.1 * cell.expected]
-    kept = np.mean([cell.overhead for cell in small])
     worst = [max(cell.violation for cell in _of(cells, known, way)) for way in WAYS]
     start = [_of(cells, known, way)[0].violation for way in WAYS]
     moved = [_of(cells, learned, WAYS[0])[0].violation, max(cell.violation for cell in _of(cells, learned, WAYS[0]))]
@@ -177,10 +175,9 @@ def _findings(cells: list[Cell], extras: list[tuple[Cell, Cell]]) -> list[str]:
     return [
         "What batches cost depends on the trials in the hands of the nodes, M B: where these are at least a quarter of "
         f"the expected trials T, the price of FairTopTwo with quotas is {prices.min():.2f} to {prices.max():.2f} "
-        f"trials for each of them, and the rule for choosing B, B = ε T / ({COST:g} M), promises at most {COST:g}; "
-        f"where it promises 10 % or less, the mean overhead of all cells is {kept:.1%}.",
+        f"trials for each of them, and the rule for choosing B, B = ε T / ({COST:g} M), promises at most {COST:g}.",
         f"With floors that are known beforehand and nodes that follow the policy by quotas, the mean violation of "
-        f"FairTopTwo stays below {worst[0]:.3%} for every B up to {BATCHES[-1]:,} and every M ({start[0]:.3%} without "
+        f"FairTopTwo is at most {worst[0]:.3%} for every B up to {BATCHES[-1]:,} and every M ({start[0]:.3%} without "
         f"batches); with random draws it rises to {worst[1]:.3%}, and that of F-TaS is {start[2]:.3%} from the start.",
         f"With floors that follow from the means it is {moved[0]:.2%} without batches and at most {moved[1]:.2%} with "
         "them: what is missing is knowledge of the floors, not trials.",
