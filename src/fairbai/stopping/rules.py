@@ -113,8 +113,7 @@ class Mixture(_Mixture):
     must be fixed before the experiment; a poor choice costs trials, not the proof.
 
     Args:
-        kappa: The trials of an arm by which its share in the evidence should grow by a half, about one sixth of the
-            trials that an arm will have; ``for_trials`` finds it. Too small costs less than too large.
+        kappa: About a sixth of the trials that an arm will have at the stop; ``for_trials`` finds it from a guess.
         prior_mean: For Poisson and exponential arms, a guess of the size of the means.
 
     Example:
@@ -132,8 +131,8 @@ class Mixture(_Mixture):
         """The mixture that is tightest if the experiment takes about ``trials`` trials, in equal shares.
 
         Args:
-            trials: The guess, of all arms together. The rule is proved however wrong it is: ten times too few or too
-                many cost about 10 or 20 % more trials than the right one.
+            trials: The guess, of all arms together. The rule is proved however wrong it is; a guess that is
+                wrong by a factor of ten costs about 10 to 30 % more trials than the right one.
             delta: The error probability of the experiment.
             arms: Their number.
             prior_mean: As above.
