@@ -86,7 +86,11 @@ class ClarabelGaussian:
     """
 
     def __init__(
-        self, means: Sequence[float], floors: Sequence[float], variance: float | Sequence[float] = 1.0
+        self,
+        means: Sequence[float],
+        floors: Sequence[float],
+        variance: float | Sequence[float] = 1.0,
+        bounds: Bounds | None = None,
     ) -> None:
         theta, lower = np.asarray(means, dtype=float), np.asarray(floors, dtype=float)
         size = theta.size
@@ -97,16 +101,18 @@ class ClarabelGaussian:
         floored = np.flatnonzero(lower > 0)
         self.P = sparse.csc_matrix((size + 1, size + 1))
         self.q = np.append(np.zeros(size), -1.0)
+        limits, most = limit_rows(bounds, size, size + 1)
         self.A = sparse.vstack(
             [
                 sparse.csr_matrix(np.append(np.ones(size), 0.0)),
                 -sparse.eye(size + 1, format="csr")[floored],
+                limits,
                 _cone_rows(theta, own, best, others, self.unit),
             ],
             format="csc",
         )
-        self.b = np.concatenate([[1.0], -lower[floored], np.zeros(3 * others.size)])
-        self.cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(floored.size)]
+        self.b = np.concatenate([[1.0], -lower[floored], most, np.zeros(3 * others.size)])
+        self.cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(floored.size + most.size)]
         self.cones += [clarabel.SecondOrderConeT(3)] * others.size
         self.settings = clarabel.DefaultSettings()
         self.settings.verbose = False
@@ -122,6 +128,18 @@ class ClarabelGaussian:
             raise ArithmeticError(f"Clarabel ended with status {solution.status}")
         values = np.asarray(solution.x)
         return 1.0 / (self.unit * float(values[-1])), values[:-1]
+
+
+def limit_rows(bounds: Bounds | None, size: int, columns: int) -> tuple[sparse.csr_matrix, Floats]:
+    """Rows and right sides of ceilings (w <= u) and groups (-sum w <= -g), over so many columns with w the first."""
+    if bounds is None:
+        return sparse.csr_matrix((0, columns)), np.empty(0)
+    full = np.flatnonzero(bounds.ceilings < 1.0)
+    members = [np.isin(np.arange(size), arms) for arms, _ in bounds.groups]
+    groups = -np.array(members, dtype=float).reshape(len(members), size)
+    rows = sparse.vstack([sparse.eye(size, format="csr")[full], sparse.csr_matrix(groups)], format="csr")
+    rows.resize(rows.shape[0], columns)
+    return rows, np.concatenate([bounds.ceilings[full], [-floor for _, floor in bounds.groups]])
 
 
 def _cone_rows(theta: Floats, variances: Floats, best: int, others: NDArray[np.intp], unit: float) -> sparse.csr_matrix:
