@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fairbai.report import style
-from fairbai.report.past import dominance, edge, learned_floors, optimality, proved_stopping
+from fairbai.report.past import dominance, edge, learned_floors, limits, optimality, proved_stopping
 from fairbai.report.past.section import Section, Table
 from fairbai.report.studies import Results
 
@@ -22,6 +22,7 @@ SECTIONS: tuple[Write, ...] = (
     _on_its_own(learned_floors.section),
     _on_its_own(optimality.section),
     proved_stopping.section,
+    _on_its_own(limits.section),
     _on_its_own(edge.section),
 )
 
