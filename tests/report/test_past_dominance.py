@@ -23,7 +23,7 @@ def test_table_findings_and_figure() -> None:
         for column in range(len(DELTAS)):
             row = table.rows[3 * place + column]
             assert row[0] == setting.title
-            assert float(row[2].replace(",", "")) == pytest.approx(theirs.stopping_time[:, column].mean(), abs=0.05)
+            assert float(row[2].replace(",", "")) == pytest.approx(theirs.stopping_time[:, column].mean(), abs=0.06)
             for cell, runs in ((3, ours), (4, settled)):
                 expected = runs.stopping_time[:, column].mean() / theirs.stopping_time[:, column].mean()
                 assert float(row[cell].split()[1]) == pytest.approx(expected, abs=6e-4)

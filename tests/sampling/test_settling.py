@@ -37,6 +37,7 @@ def softmax(means: np.ndarray) -> np.ndarray:
     return 0.6 * weights / weights.sum()
 
 
+@pytest.mark.slow_without_jit
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("rates", [fb.rates.Softmax(0.6), fb.rates.Custom(softmax)], ids=["kernel", "Python"])
 def test_margin_is_a_standard_error(name: str, rates: fb.rates.Rate) -> None:
