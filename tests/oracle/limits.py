@@ -1,4 +1,4 @@
-"""Random limits that can be met: floors, ceilings and floors of groups, tight and loose, also with nothing to spare."""
+"""Random limits that can be met: floors, ceilings and floors of groups; tight, loose, and where nothing is spare."""
 
 from __future__ import annotations
 

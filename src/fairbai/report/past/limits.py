@@ -86,8 +86,8 @@ def _curve(values: Array, limit: Array, limits: list[rates.Bounded]) -> Curve:
 def section(runs: int, seed: int, progress: bool) -> Section:
     """The price of ceilings and groups, and simulations of the fair rules within them."""
     instances = {name: bounded(values) for name, values in means().items()}
-    shared = {"runs": runs, "seed": seed, "maximum_rounds": MAXIMUM_ROUNDS, "progress": progress}
-    study = sweep(instances, RULES, HEURISTIC, settle=[False, True], deltas=[DELTA], **shared)
+    settle = [False, True]
+    study = sweep(instances, RULES, HEURISTIC, DELTA, settle, runs, seed, MAXIMUM_ROUNDS, progress=progress)
     ceilings = {name: price_of_ceilings(values) for name, values in means().items()}
     groups = {name: price_of_groups(values) for name, values in means().items()}
     return Section(
@@ -136,7 +136,8 @@ def _kept(study: Study, instances: dict[str, Instance]) -> list[str]:
         + " of the trials.",
         "On the two models FairTopTwo takes "
         + " and ".join(f"{value:.2f} ± {width:.2f}" for value, width in ratios)
-        + f" of the trials of sampled F-TaS, and before settling no run of it is more than {most:.2f} trials outside a limit.",
+        + f" of the trials of sampled F-TaS, and before settling no run of it is more than {most:.2f} trials outside "
+        "a limit.",
     ]
 
 
@@ -164,11 +165,11 @@ def _free_share(name: str) -> float:
 def _price_table() -> Table:
     rows = []
     for name, values in means().items():
-        for ceiling in (0.1, 0.12, 0.15, 0.2, 0.3, 0.4):
-            rows.append(_price_row(name, values, f"ceiling {ceiling:g}", rates.Bounded(0.0, ceiling)))
+        group = worse_half(values)
+        limits = {f"ceiling {u:g}": rates.Bounded(0.0, u) for u in (0.1, 0.12, 0.15, 0.2, 0.3, 0.4)}
         for floor in (0.1, 0.3, 0.5, 0.7, 0.9):
-            limits = rates.Bounded(groups=[rates.Group(worse_half(values), floor)])
-            rows.append(_price_row(name, values, f"group floor {floor:g}", limits))
+            limits[f"group floor {floor:g}"] = rates.Bounded(groups=[rates.Group(group, floor)])
+        rows += [_price_row(name, values, words, one) for words, one in limits.items()]
     header = ["model", "limit", "T*", "price", "certified gap"]
     return Table("limits_price", "What ceilings and group floors cost", header, rows)
 
