@@ -133,7 +133,7 @@ def test_latex_has_ten_columns_in_every_row(cells: list[TableCell]) -> None:
     assert text.count("{") == text.count("}")
     assert text.isascii()
     rows = [line for line in text.splitlines() if line.endswith(r"\\")]
-    assert len(rows) == 2 * (3 + 3 * (6 + 12))
+    assert len(rows) == 2 * (3 + 3 * (6 + 14))
     for row in rows:
         spans = [int(span) for span in re.findall(r"\\multicolumn\{(\d)\}", row)]
         assert row.count("&") + 1 + sum(span - 1 for span in spans) == 10
@@ -180,7 +180,7 @@ def test_html_is_whole(cells: list[TableCell]) -> None:
     page = Rows()
     page.feed(tables.to_html(cells))
     assert page.open == []
-    assert page.widths == [10] * 2 * (3 + 3 * (6 + 12))
+    assert page.widths == [10] * 2 * (3 + 3 * (6 + 14))
 
 
 def test_missing_cells_are_dashes() -> None:

@@ -119,8 +119,8 @@ def wrong_answers(name: str, rule: StoppingRule, count: int, longest: int) -> in
 @pytest.mark.parametrize("name", HARD)
 def test_no_adversary_brings_the_mixture_above_delta(name: str) -> None:
     """The lower Clopper-Pearson bound: the probability that so many or more errors are by chance is 1e-4 or more."""
-    count = 10_000
-    wrong = wrong_answers(name, Mixture(), count, longest=1000)
+    count = 5000
+    wrong = wrong_answers(name, Mixture(), count, longest=500)
     assert 0.01 * count < wrong  # the adversary is worth the name
     assert beta.ppf(1e-4, wrong, count - wrong + 1) <= DELTA
 
@@ -128,7 +128,7 @@ def test_no_adversary_brings_the_mixture_above_delta(name: str) -> None:
 @pytest.mark.slow_without_jit
 def test_the_same_adversary_brings_the_heuristic_above_delta() -> None:
     """So the test above can see a rule that errs too often."""
-    count, longest = 4000, 30_000
+    count, longest = 4000, 20_000
     wrong = wrong_answers("gaussian", Heuristic(), count, longest)
     assert beta.ppf(1e-4, wrong, count - wrong + 1) > DELTA
     wrong = wrong_answers("gaussian", Mixture(), count, longest)
