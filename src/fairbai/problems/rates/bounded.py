@@ -82,7 +82,9 @@ class Bounded(Constant):
     def __post_init__(self) -> None:
         super().__post_init__()
         if np.ndim(self.ceiling) == 0:
-            object.__setattr__(self, "ceiling", checks.number("ceiling", self.ceiling, LEAST, 1.0, f"in [{LEAST:g}, 1]"))
+            object.__setattr__(
+                self, "ceiling", checks.number("ceiling", self.ceiling, LEAST, 1.0, f"in [{LEAST:g}, 1]")
+            )
         else:
             ceilings = checks.array("ceiling", self.ceiling)
             checks.refuse("ceiling", f"be in [{LEAST:g}, 1]", ceilings, (ceilings < LEAST) | (ceilings > 1.0))
