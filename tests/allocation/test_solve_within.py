@@ -262,7 +262,7 @@ def test_means_that_are_hard_to_tell_apart(family: str, gap: float) -> None:
     assert bounds.excess(found.weights.tolist()) <= 1e-12
 
 
-@pytest.mark.parametrize("ceiling", [1e-300, 1e-100, 1e-12, 1e-6])
+@pytest.mark.parametrize("ceiling", [1e-12, 1e-9, 1e-6])
 def test_ceilings_close_to_nothing(ceiling: float) -> None:
     """The time is that of an arm that is hardly ever tried, and no number overflows on the way."""
     for arm in range(3):

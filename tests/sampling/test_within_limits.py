@@ -172,3 +172,25 @@ def test_shares_become_optimal(kind: str, rule: fb.sampling.SamplingRule, trials
             held.reconsider()
         glr = held.reconsider()[2]
         assert trials / glr <= 1.02 * best.characteristic_time, (means, bounds)
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        [Group([0, 1, 2, 3], 1.0)],
+        [Group([0, 1, 2, 3], 0.99)],
+        [Group([0, 1], 0.5), Group([2, 3], 0.5)],
+        [Group([0, 3], 0.7), Group([1, 2], 0.3)],
+        [Group([0], 0.4), Group([1, 2, 3], 0.6)],
+    ],
+)
+def test_groups_that_hold_all_arms_do_not_starve_the_best(groups: list[Group]) -> None:
+    """All groups are at their floors all the time; within the best arm's own the choice is by the evidence."""
+    rates = Bounded(groups=groups)
+    best = fb.solve(fb.Instance(MEANS, rates=rates))
+    held = identifier(4, FairTopTwo(), rates=rates)._experiment
+    for _ in range(2000):
+        arm = held.assign()
+        held.observe(arm, MEANS[arm])
+        glr = held.reconsider()[2]
+    assert 2000 / glr <= 1.05 * best.characteristic_time

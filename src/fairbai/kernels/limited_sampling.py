@@ -87,10 +87,14 @@ def _roomiest(state, number, group):
 
 
 @kernel
-def _binds(state, numbers, counts, margin, arm):
-    """Whether an arm's floor or that of its group is what holds its trials up: it then needs none for the evidence."""
-    if state[ASSIGNED, arm] <= state[FLOOR, arm] * numbers[ROUND] + margin:
-        return True
+def _at_floor(state, numbers, margin, arm):
+    """Whether an arm's floor is what holds its trials up: it then needs none for the evidence."""
+    return state[ASSIGNED, arm] <= state[FLOOR, arm] * numbers[ROUND] + margin
+
+
+@kernel
+def _in_group_at_floor(state, numbers, counts, margin, arm):
+    """Whether the floor of an arm's group is what holds the trials of the group up."""
     group = int(state[GROUP, arm])
     return group >= 0 and counts[group] <= state[GROUP_FLOOR, group] * numbers[ROUND] + margin
 
@@ -101,7 +105,7 @@ def _by_evidence(family, margin, state, numbers, counts, group):
     number = numbers[ROUND] + 1.0
     best = largest(state, MEAN)
     top, top_scale, top_count = state[MEAN, best], state[SCALE, best], state[ASSIGNED, best]
-    pending = numbers[ROUND] > numbers[SEEN]
+    pending, own = numbers[ROUND] > numbers[SEEN], state[GROUP, best]
     rival, least, chosen, cheapest, pull = -1, np.inf, -1, np.inf, 0.0
     for a in range(state.shape[1]):
         if a != best:
@@ -113,11 +117,12 @@ def _by_evidence(family, margin, state, numbers, counts, group):
             rival, least = (a, cost) if cost < least or rival < 0 else (rival, least)
             if _within(state, a, group) and _room(state, number, a) >= 1.0 and (cost < cheapest or chosen < 0):
                 chosen, cheapest = a, cost
-            pull += 0.0 if _binds(state, numbers, counts, margin, a) else ratio
+            # the floor of another group pays for its arms; that of the best arm's own group pays for either of them
+            elsewhere = state[GROUP, a] != own and _in_group_at_floor(state, numbers, counts, margin, a)
+            pull += 0.0 if elsewhere or _at_floor(state, numbers, margin, a) else ratio
     if not (_within(state, best, group) and _room(state, number, best) >= 1.0):
         return chosen
-    own = state[GROUP, best]
-    free = own >= 0.0 and own != state[GROUP, rival] and _binds(state, numbers, counts, margin, best)
+    free = own != state[GROUP, rival] and _in_group_at_floor(state, numbers, counts, margin, best)
     return best if chosen < 0 or pull > 1.0 or free or _room(state, number, rival) < 1.0 else chosen
 
 
@@ -125,9 +130,9 @@ def _by_evidence(family, margin, state, numbers, counts, group):
 def fair_top_two_within(family, margin, state, numbers, counts):
     """An arm behind its floor; else, from a group behind its floor or from all, an unseen arm or by the evidence.
 
-    The best arm is pulled if H > 1 over the arms that no floor holds up, if its challenger is full, or if the floor of
-    its own group pays for it (the challenger being in another). An arm that would pass its ceiling by more than half a
-    trial is not chosen, unless all are such.
+    The best arm is pulled if H > 1 over the arms that neither their floor nor that of another group holds up, if its
+    challenger is full, or if the floor of its own group pays for it (the challenger being in another). An arm that
+    would pass its ceiling by more than half a trial is not chosen, unless all are such.
     """
     state, numbers, counts = borrowed(state), borrowed(numbers), borrowed(counts)
     number = numbers[ROUND] + 1.0

@@ -11,7 +11,7 @@ from fairbai.problems import checks
 from fairbai.problems.checks import SUM_TOLERANCE, Array, Numbers, frozen
 from fairbai.problems.rates.constant import Constant
 
-LEAST = 1e-300  # of a ceiling, that of an arm which may be tried at all
+LEAST = 1e-12  # of a ceiling: one trial in a million millions
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Bounded(Constant):
 
     Args:
         floor: One for all arms, or one an arm.
-        ceiling: One for all arms, or one an arm.
+        ceiling: One for all arms, or one an arm; positive, because an arm that is never tried cannot be judged.
         groups: Groups, such as ``Group([0, 1], floor=0.4)`` or ``{"arms": [0, 1], "floor": 0.4}``.
 
     Example:
@@ -82,10 +82,12 @@ class Bounded(Constant):
     def __post_init__(self) -> None:
         super().__post_init__()
         if np.ndim(self.ceiling) == 0:
-            object.__setattr__(self, "ceiling", checks.number("ceiling", self.ceiling, LEAST, 1.0, "in (0, 1]"))
+            object.__setattr__(
+                self, "ceiling", checks.number("ceiling", self.ceiling, LEAST, 1.0, f"in [{LEAST:g}, 1]")
+            )
         else:
             ceilings = checks.array("ceiling", self.ceiling)
-            checks.refuse("ceiling", "be in (0, 1]", ceilings, (ceilings < LEAST) | (ceilings > 1.0))
+            checks.refuse("ceiling", f"be in [{LEAST:g}, 1]", ceilings, (ceilings < LEAST) | (ceilings > 1.0))
             object.__setattr__(self, "ceiling", ceilings)
         if isinstance(self.groups, (str, dict)) or not isinstance(self.groups, Sequence):
             raise ValueError(f"groups must be a list of groups, got {self.groups!r}")
