@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairbai as fb
-from fairbai.kernels.experiment import RUN, THRESHOLD
+from fairbai.kernels.experiment import RUN, SIZE
 from fairbai.kernels.rates import spare_share
 from fairbai.kernels.settling import FROZEN, NOT
 from fairbai.kernels.simulation import _custom_floors, give_up, note, simulate_runs_with, violation
@@ -57,7 +57,7 @@ def situation(assigned: list[float], floors: list[float]) -> tuple[np.ndarray, n
 
 
 LEVELS = np.array([1.0, 2.0, 3.0])
-CODES, REALS = np.zeros(RUN + 1, dtype=np.int64), np.zeros(THRESHOLD + 1)
+CODES, REALS = np.zeros(RUN + 1, dtype=np.int64), np.zeros(SIZE + 1)
 
 
 def test_note_answers_every_level_that_is_reached() -> None:
