@@ -51,6 +51,8 @@ def test_all_limits_are_met_at_the_stop(rule: str) -> None:
         ident = stopped(BOUNDS, MEANS, seed, sampling=RULES[rule])
         assert lacking(BOUNDS, ident.status().assigned) == 0.0
         assert ident.recommendation == 0
+        assert ident.status().ceilings.tolist() == BOUNDS.ceilings.tolist()
+    assert fb.Identifier(3, 0.1).status().ceilings.tolist() == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("kind", KINDS + EDGES)

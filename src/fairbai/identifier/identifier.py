@@ -249,6 +249,7 @@ class Identifier:
                 means=state[rows.MEAN],
                 shares=state[rows.ASSIGNED] / max(1, self._experiment.round),
                 floors=state[rows.FLOOR] if self._decision is None else self._decision.floors.copy(),
+                ceilings=state[rows.CEILING] if self._experiment.limited else np.ones(len(self.arms)),
                 glr=glr,
                 threshold=threshold,
                 proved=self.stopping.proved(self.family),

@@ -17,6 +17,7 @@ class Status:
         means: Mean of the rewards that have come; nan for an arm that has none.
         shares: assigned / sum(assigned); 0 before the first trial.
         floors: The share that every arm is guaranteed, at the present means (after the decision: at the decision).
+        ceilings: The share that every arm may have at most; 1 where there is no such limit.
         glr: Generalised likelihood ratio of the pair that is hardest to tell apart.
         threshold: What that ratio has to reach.
         proved: Whether the threshold is proved to err with probability at most delta for this family.
@@ -32,6 +33,7 @@ class Status:
     means: Array
     shares: Array
     floors: Array
+    ceilings: Array
     glr: float
     threshold: float
     proved: bool
