@@ -220,7 +220,7 @@ def test_tied_arms_have_no_answer() -> None:
 
 
 def test_some_deltas_may_be_answered_in_time() -> None:
-    runs = fb.simulate(EASY, [0.3, 1e-9], runs=4, maximum_rounds=20, settle=True)
+    runs = fb.simulate(EASY, [0.3, 1e-30], runs=4, maximum_rounds=20, settle=True)
     assert not runs.censored[:, 0].any()
     assert runs.censored[:, 1].all()
     assert (runs.decision_time[:, 0] < 20).all()

@@ -112,7 +112,7 @@ def settling_arm(state, numbers, total, room):
     return arm
 
 
-@kernel
+@entry
 def settle_within(state, numbers, room, pulls):
     """The trials of every arm after settling; returns their sum. ``state`` stays as it was."""
     more = settling_trials_within(state, numbers, room)
@@ -128,7 +128,7 @@ def settle_within(state, numbers, room, pulls):
     return total
 
 
-@kernel
+@entry
 def violation_within(state, pulls, total, counts):
     """By how much a share is outside its limits, at most."""
     most = 0.0

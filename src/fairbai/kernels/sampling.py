@@ -10,7 +10,7 @@ import numpy as np
 
 from fairbai.kernels.allocation import allocate, allocate_in_line
 from fairbai.kernels.families import BERNOULLI, GAUSSIAN, divergence, transport
-from fairbai.kernels.jit import kernel
+from fairbai.kernels.jit import entry, kernel
 from fairbai.kernels.limited_allocation import LIMITED_ROWS, allocate_within
 from fairbai.kernels.limited_sampling import fair_top_two_within
 from fairbai.kernels.limits import PATIENCE
@@ -189,7 +189,7 @@ def _challenger(family, best, state, numbers, margin):
     return challenger, share, pull, least
 
 
-@kernel
+@entry
 def _pull_of_tight_arms(family, best, least, state, numbers, margin):
     """H over the arms above their floors whose cost is near the least."""
     top, top_scale, top_count = state[MEAN, best], state[SCALE, best], state[ASSIGNED, best]
@@ -258,7 +258,7 @@ def _upper_end(family, mean, count, scale, bonus):
     return mean + inside
 
 
-@kernel
+@entry
 def _lucb(family, delta, state, numbers):
     """The best arm or the one with the largest upper confidence bound among the others: whichever has fewer trials."""
     count = state.shape[1]

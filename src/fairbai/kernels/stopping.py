@@ -156,7 +156,7 @@ def _gaussian_factor(kappa, state, best, a):
     return plain / (plain + kappa * (scale / (count * count) + top_scale / (top_count * top_count)))
 
 
-@kernel
+@entry
 def _least_mixture(family, kappa, size, state, best, level):
     """``evidence`` of the mixture, whose scores are below the GLR: while one of these is below ``level``, it is enough.
 

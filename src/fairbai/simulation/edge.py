@@ -100,7 +100,7 @@ def simulate_edges(
         >>> instance = fb.Instance([1.0, 0.5, 0.0], rates=fb.rates.Constant(0.2))
         >>> runs = fb.simulation.simulate_edges(instance, batch=20, nodes=4, runs=100, seed=1)
         >>> waste = runs.stopping_time - runs.decision_time
-        >>> waste.min(), waste.max()
+        >>> int(waste.min()), int(waste.max())
         (60, 60)
     """
     plain = make_setting(instance, deltas, sampling, stopping, settle, seed, maximum_rounds)

@@ -138,8 +138,8 @@ class Mixture(_Mixture):
             prior_mean: As above.
 
         Example:
-            >>> Mixture.for_trials(1000, delta=0.1, arms=10).kappa
-            15.384...
+            >>> round(Mixture.for_trials(1000, delta=0.1, arms=10).kappa, 3)
+            15.385
         """
         trials = number("trials", trials, 1.0, 1e300, "at least 1")
         count = number("arms", arms, 2.0, 1e300, "at least 2")

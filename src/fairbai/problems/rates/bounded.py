@@ -73,7 +73,7 @@ class Bounded(Constant):
     Example:
         >>> rates = Bounded(floor=0.1, ceiling=0.5, groups=[Group([1, 2], floor=0.6)])
         >>> rates.limits(3).centre.round(3)
-        array([0.233, 0.383, 0.383])
+        array([0.25 , 0.375, 0.375])
     """
 
     ceiling: float | Numbers = 1.0
