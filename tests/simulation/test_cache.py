@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import fairbai as fb
+from fairbai.kernels.jit import CACHE_DIRECTORY
 
 pytestmark = pytest.mark.slow_without_jit
 
@@ -49,6 +53,8 @@ def kept(cache: Path) -> set[str]:
 def test_compiled_rates_leave_nothing_behind(tmp_path: Path) -> None:
     """A function whose module is gone: others simulate as before, and the cache has nothing of it."""
     mine, cache = tmp_path / "mine", tmp_path / "cache"
+    fb.simulate(fb.Instance([1.0, 0.0]), 0.1, runs=3)
+    shutil.copytree(CACHE_DIRECTORY, cache / CACHE_DIRECTORY.name, ignore=shutil.ignore_patterns("*.tmp.*"))
     run(YOURS, tmp_path / "yours", cache)
     before = kept(cache)
     mine.mkdir()

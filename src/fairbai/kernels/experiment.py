@@ -78,7 +78,7 @@ def assess(codes, reals, state, numbers):
 
 @entry
 def recount(codes, reals, state, numbers):
-    """What follows from the counts and sums of a restored experiment; returns the evidence, exact."""
+    """What follows from the counts and sums, after these were changed from outside."""
     numbers[ROUND], numbers[SEEN], numbers[UNSEEN] = 0.0, 0.0, 0.0
     for arm in range(state.shape[1]):
         numbers[ROUND] += state[ASSIGNED, arm]
@@ -89,4 +89,3 @@ def recount(codes, reals, state, numbers):
         else:
             numbers[UNSEEN] += 1.0
     numbers[SPARE] = spare_share(state[FLOOR])
-    return assess(codes, reals, state, numbers)
