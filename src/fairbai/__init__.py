@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairbai import environments, sampling, stopping
+    from fairbai import environments, sampling, simulation, stopping
     from fairbai.allocation import (
         Allocation,
         AllocationBatch,
@@ -50,6 +50,7 @@ __all__ = [
     "rates",
     "sampling",
     "simulate",
+    "simulation",
     "solve",
     "solve_batch",
     "stopping",
@@ -61,7 +62,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: Numba alone takes most of half a second to import."""
     if name not in __all__:
         raise AttributeError(f"module 'fairbai' has no attribute {name!r}")
-    if name in ("environments", "sampling", "stopping"):
+    if name in ("environments", "sampling", "simulation", "stopping"):
         return import_module(f"fairbai.{name}")
     for package in ("problems", "allocation", "identifier", "simulation"):
         module = import_module(f"fairbai.{package}")

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fairbai.identifier import snapshot
+from fairbai.identifier import batches, snapshot
 from fairbai.identifier.status import Status
 from fairbai.kernels import state as rows
 from fairbai.kernels.allocation import allocate
@@ -16,7 +16,7 @@ from fairbai.kernels.limited_allocation import allocate_within
 from fairbai.kernels.limited_settling import settling_arm, settling_trials_within
 from fairbai.kernels.rates import spare_share
 from fairbai.kernels.settling import furthest_behind, settling_trials
-from fairbai.problems.checks import confidence
+from fairbai.problems.checks import Array, Numbers, confidence
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
@@ -150,9 +150,12 @@ class Identifier:
         for index, value in zip(indices, values, strict=True):
             self._experiment.observe(index, value)
         if self._decision is None:
-            self._evidence = self._experiment.reconsider()
-            if self._evidence[0] >= self._level:
-                self._decide()
+            self._consider()
+
+    def _consider(self) -> None:
+        self._evidence = self._experiment.reconsider()
+        if self._evidence[0] >= self._level:
+            self._decide()
 
     def _known(self, label: Any) -> int:
         try:
@@ -191,6 +194,32 @@ class Identifier:
             return self._decision.glr, self._decision.threshold
         _, _, glr, factor, penalty = self._evidence
         return float(glr), float((self._level + penalty) / factor)
+
+    # --- trials that others assign ------------------------------------------------------------------------------
+
+    def policy(self, trials: int, pending: Numbers | None = None) -> Array:
+        """The share of every arm in the next ``trials`` trials, for others to choose by; nothing changes.
+
+        Before the decision these are the probabilities of a rule that draws its arms, and of every other rule the
+        shares of its next choices if no reward came (of about 1,000 choices, where ``trials`` are more). After it,
+        they are those of the trials that floors still lack. Raises RuntimeError after the stop.
+
+        Args:
+            trials: How many trials the policy is for, by all who follow it.
+            pending: How many trials of every arm are expected of batches that are on their way.
+        """
+        with self._lock:
+            return batches.policy(self, trials, pending)
+
+    def tell_batch(self, pulls: Numbers, sums: Numbers) -> None:
+        """Count a batch of trials that others assigned: the trials of every arm, and the sums of their rewards.
+
+        They count as assigned and observed, all or, where one number is wrong, not at all. The stopping rule is checked
+        once, after all of them. A batch that comes after the decision does not change it, but the floors are then to be
+        met with these trials too: ``stopped`` can become false again.
+        """
+        with self._lock:
+            batches.count(self, pulls, sums)
 
     # --- looking ------------------------------------------------------------------------------------------------
 

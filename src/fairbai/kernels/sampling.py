@@ -115,7 +115,7 @@ def _aim(rule, learned, state, numbers, policy):
 
 
 @kernel
-def _draw(policy, uniform):
+def draw_arm(policy, uniform):
     """An arm with these probabilities."""
     reached = 0.0
     for a in range(policy.size):
@@ -267,7 +267,7 @@ def choose(family, rule, start, parameter, learned, state, numbers, policy, unif
     if start == FROM_EACH_ARM and numbers[ROUND] < state.shape[1]:
         arm = int(numbers[ROUND])
     elif rule in (FAIR_SAMPLED, UNIFORM_FAIR):
-        arm = _draw(policy, uniform)
+        arm = draw_arm(policy, uniform)
     elif rule == FAIR_TOP_TWO and numbers[SLACK] >= 0.0:
         arm = fair_top_two_within(family, parameter, state, numbers, policy)
     elif rule == FAIR_TOP_TWO:

@@ -60,6 +60,13 @@ class Family(Configured):
             raise ValueError(f"reward must be less than {LARGEST:g} in size, got {reward!r}")
         return value
 
+    def check_sums(self, pulls: Array, sums: Any) -> Array:
+        """What ``pulls`` rewards of every arm add up to; an error if the family cannot produce such sums."""
+        checked = array("sums", sums, pulls.size)
+        refuse("sums", f"be less than {LARGEST:g} in size", checked, np.abs(checked) >= LARGEST)
+        refuse("sums", "be 0 where pulls are 0", checked, (pulls == 0.0) & (checked != 0.0))
+        return checked
+
     def divergence(self, mean: float, other: float, arm: int = 0) -> float:
         """Kullback-Leibler divergence between two members of the family; ``arm`` matters where variances differ.
 
@@ -125,6 +132,13 @@ class Bernoulli(Family):
             raise ValueError(f"reward of a bernoulli arm must be 0 or 1, got {reward!r}")
         return value
 
+    def check_sums(self, pulls: Array, sums: Any) -> Array:
+        """The sums, which must be whole numbers from 0 to the pulls."""
+        checked = super().check_sums(pulls, sums)
+        outside = (checked < 0.0) | (checked > pulls) | (checked != np.floor(checked))
+        refuse("sums", "be whole numbers from 0 to the pulls for bernoulli arms", checked, outside)
+        return checked
+
     def sample(self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
         """Rewards 0.0 and 1.0."""
         means = np.asarray(means)
@@ -150,6 +164,12 @@ class Poisson(Family):
             raise ValueError(f"reward of a poisson arm must be a whole number from 0, got {reward!r}")
         return value
 
+    def check_sums(self, pulls: Array, sums: Any) -> Array:
+        """The sums, which must be counts."""
+        checked = super().check_sums(pulls, sums)
+        refuse("sums", "be counts for poisson arms", checked, (checked < 0.0) | (checked != np.floor(checked)))
+        return checked
+
     def sample(self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
         """Counts, as floats."""
         means = np.asarray(means)
@@ -174,6 +194,12 @@ class Exponential(Family):
         if value <= 0.0:
             raise ValueError(f"reward of an exponential arm must be positive, got {reward!r}")
         return value
+
+    def check_sums(self, pulls: Array, sums: Any) -> Array:
+        """The sums, which must be positive where there are pulls."""
+        checked = super().check_sums(pulls, sums)
+        refuse("sums", "be positive for exponential arms", checked, (pulls > 0.0) & (checked <= 0.0))
+        return checked
 
     def sample(self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
         """Waiting times."""
