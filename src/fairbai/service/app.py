@@ -1,0 +1,135 @@
+"""The FastAPI application."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from fairbai import __version__
+from fairbai.service import forms
+from fairbai.service.database import DatabaseError
+from fairbai.service.gate import Gate, problem
+from fairbai.service.metrics import Metrics
+from fairbai.service.refusals import Refusal, invalid, unavailable
+from fairbai.service.routes import router
+from fairbai.service.service import Service
+from fairbai.service.settings import Settings
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The application of one server; it opens its database when it starts."""
+    metrics = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        app.state.service = service = Service(settings, metrics)
+        await service.start()
+        try:
+            yield
+        finally:
+            await service.stop()
+
+    app = FastAPI(
+        title="fairbai",
+        version=__version__,
+        lifespan=lifespan,
+        redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.include_router(router)
+    _add_health(app, metrics)
+    for error, handler in HANDLERS.items():
+        app.add_exception_handler(error, handler)
+    app.add_middleware(
+        Gate, keyring=lambda: app.state.service.keyring, metrics=metrics, largest_body=settings.largest_body
+    )
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    return app
+
+
+def from_environment() -> FastAPI:
+    """The application of a worker process."""
+    return create_app(Settings.from_environment())
+
+
+def _add_health(app: FastAPI, metrics: Metrics) -> None:
+    @app.get("/healthz", tags=["health"])
+    async def healthz() -> dict[str, str]:
+        """Whether the process lives; the only call that needs no key."""
+        return {"status": "ok"}
+
+    @app.get("/readyz", tags=["health"])
+    async def readyz(request: Request) -> dict[str, str]:
+        """Whether the database answers."""
+        try:
+            await run_in_threadpool(request.app.state.service.database.ping)
+        except DatabaseError:
+            raise unavailable("the database does not answer") from None
+        return {"status": "ready"}
+
+    @app.get("/metrics", tags=["health"])
+    async def prometheus() -> Response:
+        """Figures for Prometheus."""
+        return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+# --- errors -----------------------------------------------------------------------------------------------------
+
+
+async def _refused(_: Request, error: Any) -> Response:
+    return problem(error)
+
+
+async def _not_valid(_: Request, error: Any) -> Response:
+    first = error.errors()[0]
+    return problem(invalid(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"))
+
+
+async def _http(_: Request, error: Any) -> Response:
+    title = {404: "No such address", 405: "No such method"}.get(error.status_code, "Refused")
+    return problem(Refusal(error.status_code, title, str(error.detail), dict(error.headers or {})))
+
+
+async def _failed(_: Request, error: Any) -> Response:
+    return problem(Refusal(500, "Internal error", "the request failed; the log of the server says why"))
+
+
+HANDLERS: dict[Any, Any] = {
+    Refusal: _refused,
+    RequestValidationError: _not_valid,
+    HTTPException: _http,
+    Exception: _failed,
+}
+
+
+# --- OpenAPI ----------------------------------------------------------------------------------------------------
+
+PROBLEM = {
+    "type": "object",
+    "required": ["title", "status", "detail"],
+    "properties": {"title": {"type": "string"}, "status": {"type": "integer"}, "detail": {"type": "string"}},
+}
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    """The document of all calls, with the forms that the routes parse themselves."""
+    if app.openapi_schema is None:
+        document = get_openapi(title=app.title, version=app.version, routes=app.routes, description=__doc__)
+        components = document.setdefault("components", {})
+        schemas = components.setdefault("schemas", {})
+        for form in (forms.Experiment, forms.Ask, forms.Tell, forms.Batch):
+            schema = form.model_json_schema(ref_template="#/components/schemas/{model}")
+            schemas.update(schema.pop("$defs", {}))
+            schemas[form.__name__] = schema
+        schemas["Problem"] = PROBLEM
+        components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"key": []}]
+        app.openapi_schema = document
+    return app.openapi_schema

@@ -1,0 +1,203 @@
+"""The calls. Bodies are parsed here rather than by FastAPI: once, straight from bytes, and with our own errors."""
+
+import secrets
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query, Request
+from pydantic import TypeAdapter, ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response, StreamingResponse
+
+from fairbai.service import export, forms, operations, reading
+from fairbai.service.book import encode, new_book
+from fairbai.service.refusals import Refusal, invalid
+from fairbai.service.service import Service
+
+router = APIRouter(prefix="/v1")
+EXPERIMENT = TypeAdapter(forms.Experiment)
+BATCH = TypeAdapter(forms.Batch)
+KEY_HEADER = "idempotency-key"
+MOST_KEY = 200
+
+
+def _body(form: str, *headers: str) -> dict[str, Any]:
+    """The part of OpenAPI that describes the body of a request."""
+    schema = {"$ref": f"#/components/schemas/{form}"}
+    described: dict[str, Any] = {
+        "requestBody": {"required": form != "Ask", "content": {"application/json": {"schema": schema}}}
+    }
+    if headers:
+        described["parameters"] = [
+            {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "required": False,
+                "description": "a name for the call; the same call with the same name happens once",
+                "schema": {"type": "string", "minLength": 1, "maxLength": MOST_KEY, "pattern": "^[!-~]+$"},
+            }
+        ]
+    return described
+
+
+async def _read(request: Request, form: TypeAdapter[Any]) -> Any:
+    try:
+        return form.validate_json(await request.body() or b"{}")
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "body"
+        raise invalid(f"{place}: {first['msg']}") from None
+
+
+def _key(request: Request) -> str | None:
+    key = request.headers.get(KEY_HEADER)
+    if key is None:
+        return None
+    if not 1 <= len(key) <= MOST_KEY or not key.isascii() or not key.isprintable() or " " in key:
+        raise invalid(f"Idempotency-Key must be 1 to {MOST_KEY} visible ASCII characters")
+    return key
+
+
+def _json(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(encode(content), status, headers, media_type="application/json")
+
+
+def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+# --- experiments ------------------------------------------------------------------------------------------------
+
+
+@router.post("/experiments", status_code=201, openapi_extra=_body("Experiment", KEY_HEADER), tags=["experiments"])
+async def create(request: Request) -> Response:
+    """Begin an experiment."""
+    form: forms.Experiment = await _read(request, EXPERIMENT)
+    key, name, config = _key(request), secrets.token_hex(8), form.config()
+    try:
+        experiment, found = await _service(request).writer.submit(lambda ledger: ledger.create(name, config, key))
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    if experiment != name and not _same(form, found):
+        raise Refusal(409, "The key was used before", "Idempotency-Key must be new: it stands for another experiment")
+    return _json({"id": experiment, **found}, 201, {"Location": f"/v1/experiments/{experiment}"})
+
+
+def _same(form: forms.Experiment, found: dict[str, Any]) -> bool:
+    """Whether an experiment is the one that a form describes."""
+    wanted = new_book(form.config()).config
+    seed = found["seed"] if form.seed is None else form.seed
+    return {**wanted, "seed": seed} == found
+
+
+@router.get("/experiments", tags=["experiments"])
+async def list_experiments(
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    after: Annotated[
+        str | None, Query(max_length=32, pattern="^[0-9a-f]+$", description="the `next` of a list")
+    ] = None,
+) -> Response:
+    """Experiments, newest first."""
+    return _json(await run_in_threadpool(reading.listed, _service(request).database, limit, after))
+
+
+@router.get("/experiments/{experiment}", tags=["experiments"])
+async def status(request: Request, experiment: str) -> Response:
+    """All that is known of an experiment."""
+    return _json(await run_in_threadpool(reading.status, _service(request).database, experiment))
+
+
+@router.post("/experiments/{experiment}/close", tags=["experiments"])
+async def close(request: Request, experiment: str) -> Response:
+    """Stop by hand, for ever. Rewards of tickets that are out are still counted, and do not change the answer."""
+    return _json(await _service(request).writer.submit(operations.Close(experiment)))
+
+
+# --- trials -----------------------------------------------------------------------------------------------------
+
+
+@router.post("/experiments/{experiment}/ask", openapi_extra=_body("Ask", KEY_HEADER), tags=["trials"])
+async def ask(request: Request, experiment: str) -> Response:
+    """Tickets for the next trials, each with its arm."""
+    form: forms.Ask = await _read(request, forms.ASK)
+    key = _key(request)
+    work = operations.Ask(experiment, None if key is None else f"ask:{key}", form.n, form.serve_winner)
+    answer = await _service(request).writer.submit(work)
+    if answer["expires_at"] is not None:
+        answer["expires_at"] = reading.iso(answer["expires_at"])
+    return _json(answer)
+
+
+@router.post("/experiments/{experiment}/tell", openapi_extra=_body("Tell"), tags=["trials"])
+async def tell(request: Request, experiment: str) -> Response:
+    """What tickets earned. The same reward again is accepted and changes nothing."""
+    form: forms.Tell = await _read(request, forms.TELL)
+    rewards = [(_number(told.ticket), told.reward) for told in form.rewards]
+    return _json(await _service(request).writer.submit(operations.Tell(experiment, None, rewards)))
+
+
+def _number(ticket: str) -> int | None:
+    """The number of a ticket; None for that of the winner."""
+    if ticket == operations.WINNER:
+        return None
+    if not ticket.isascii() or not ticket.isdigit() or len(ticket) > 15 or str(int(ticket)) != ticket:
+        raise operations.no_such_ticket(ticket)
+    return int(ticket)
+
+
+# --- edge mode --------------------------------------------------------------------------------------------------
+
+
+@router.get("/experiments/{experiment}/policy", tags=["edge mode"])
+async def policy(
+    request: Request,
+    experiment: str,
+    trials: Annotated[int, Query(ge=1, le=2**53, description="of all nodes until they ask again")] = 1000,
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> Response:
+    """The share of every arm in the next trials, for nodes that choose by themselves."""
+    service = _service(request)
+    seconds = service.settings.policy_seconds
+    tag, found = await run_in_threadpool(reading.policy, service.database, experiment, trials, seconds)
+    headers = {"ETag": tag, "Cache-Control": f"private, max-age={int(seconds)}"}
+    if if_none_match is not None and tag in [part.strip() for part in if_none_match.split(",")]:
+        return Response(status_code=304, headers=headers)
+    return _json(found, headers=headers)
+
+
+@router.post("/experiments/{experiment}/batches", openapi_extra=_body("Batch"), tags=["edge mode"])
+async def batches(request: Request, experiment: str) -> Response:
+    """Trials that a node assigned by itself, as counts and sums. The same batch again changes nothing."""
+    form: forms.Batch = await _read(request, BATCH)
+    service = _service(request)
+    labels = await run_in_threadpool(service.labels, experiment)
+    for label in (*form.pulls, *form.sums):
+        if label not in labels:
+            raise invalid(f"arm must be one of this experiment, got {label!r}")
+    pulls = [form.pulls.get(label, 0) for label in labels]
+    sums = [float(form.sums.get(label, 0.0)) for label in labels]
+    return _json(await service.writer.submit(operations.Batch(experiment, f"batch:{form.batch}", pulls, sums)))
+
+
+# --- looking back -----------------------------------------------------------------------------------------------
+
+
+@router.get("/experiments/{experiment}/events", tags=["log"])
+async def events(
+    request: Request,
+    experiment: str,
+    form: Annotated[Literal["csv", "ndjson", "parquet"], Query(alias="format")] = "csv",
+) -> Response:
+    """The whole log."""
+    chunks = await run_in_threadpool(export.export, _service(request).database, experiment, form)
+    headers = {"Content-Disposition": f'attachment; filename="{experiment}.{form}"'}
+    return StreamingResponse(chunks, headers=headers, media_type=export.MEDIA[form])
+
+
+@router.get("/experiments/{experiment}/history", tags=["log"])
+async def history(
+    request: Request, experiment: str, most: Annotated[int, Query(alias="points", ge=2, le=1000)] = 200
+) -> Response:
+    """Shares, means and GLR over time, at about geometrically growing numbers of trials."""
+    return _json(await run_in_threadpool(reading.points, _service(request).database, experiment, most))
