@@ -119,6 +119,7 @@ def _prepare_postgresql(synchronous: bool) -> Any:
 
 def _check_synchronous(database: Database) -> None:
     """Read back what a commit waits for."""
+    expected: dict[str, tuple[Any, ...]]
     if database.is_sqlite:
         expected = {"PRAGMA journal_mode": ("wal",), "PRAGMA synchronous": (2,), "PRAGMA foreign_keys": (1,)}
     else:

@@ -49,8 +49,8 @@ class Gate:
             await self._app(scope, limited, counted)
         finally:
             route = scope.get("route")  # none where there is no such address; the client's own words are not kept
-            name = ("other", "none") if route is None else (scope["method"], route.path)
-            self._metrics.count(*name, status, time.perf_counter() - began)
+            method, path = ("other", "none") if route is None else (scope["method"], route.path)
+            self._metrics.count(method, path, status, time.perf_counter() - began)
 
     async def _check_role(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
         path = scope["path"]

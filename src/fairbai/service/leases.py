@@ -38,7 +38,7 @@ async def sweep(database: Database, writer: Writer, now: float | None = None) ->
     total = 0
     while True:
         operations = await asyncio.to_thread(overdue, database, time.time() if now is None else now)
-        expired = sum(await asyncio.gather(*(writer.submit(operation) for operation in operations)))
+        expired: int = sum(await asyncio.gather(*(writer.submit(operation) for operation in operations)))
         total += expired
         if expired < MOST_AT_ONCE:
             return total
