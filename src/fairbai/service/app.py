@@ -10,51 +10,66 @@ from fastapi.openapi.utils import get_openapi
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from fairbai import __version__
 from fairbai.service import forms
 from fairbai.service.database import DatabaseError
 from fairbai.service.gate import Gate, problem
 from fairbai.service.metrics import Metrics
-from fairbai.service.refusals import Refusal, invalid, unavailable
+from fairbai.service.refusals import Refusal, failed, invalid, unavailable
 from fairbai.service.routes import router
 from fairbai.service.service import Service
 from fairbai.service.settings import Settings
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """The application of one server; it opens its database when it starts."""
-    metrics = Metrics()
+class Application:
+    """A server's ASGI application; it opens its database when it starts.
+
+    Attributes:
+        fastapi: The application behind the gate.
+        service: The service, from the start on.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._metrics = Metrics()
+        self.fastapi = FastAPI(
+            title="fairbai",
+            version=__version__,
+            lifespan=lambda _: self.running(),
+            redirect_slashes=False,
+            docs_url=None,
+            redoc_url=None,
+        )
+        self.fastapi.include_router(router)
+        _add_health(self.fastapi, self._metrics)
+        for error, handler in HANDLERS.items():
+            self.fastapi.add_exception_handler(error, handler)
+        self.fastapi.openapi = lambda: _openapi(self.fastapi)  # type: ignore[method-assign]
+        self._gate = Gate(self.fastapi, lambda: self.service, self._metrics, settings.largest_body)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or start and stop."""
+        await self._gate(scope, receive, send)
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        app.state.service = service = Service(settings, metrics)
-        await service.start()
+    async def running(self) -> AsyncIterator[None]:
+        """The time between the start and the stop."""
+        self.service = self.fastapi.state.service = Service(self._settings, self._metrics)
+        await self.service.start()
         try:
             yield
         finally:
-            await service.stop()
-
-    app = FastAPI(
-        title="fairbai",
-        version=__version__,
-        lifespan=lifespan,
-        redirect_slashes=False,
-        docs_url=None,
-        redoc_url=None,
-    )
-    app.include_router(router)
-    _add_health(app, metrics)
-    for error, handler in HANDLERS.items():
-        app.add_exception_handler(error, handler)
-    app.add_middleware(
-        Gate, keyring=lambda: app.state.service.keyring, metrics=metrics, largest_body=settings.largest_body
-    )
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
-    return app
+            await self.service.stop()
 
 
-def from_environment() -> FastAPI:
+def create_app(settings: Settings) -> Application:
+    """The application of one server."""
+    return Application(settings)
+
+
+def from_environment() -> Application:
     """The application of a worker process."""
     return create_app(Settings.from_environment())
 
@@ -98,7 +113,7 @@ async def _http(_: Request, error: Any) -> Response:
 
 
 async def _failed(_: Request, error: Any) -> Response:
-    return problem(Refusal(500, "Internal error", "the request failed; the log of the server says why"))
+    return problem(failed())
 
 
 HANDLERS: dict[Any, Any] = {

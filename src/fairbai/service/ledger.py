@@ -54,6 +54,7 @@ class Ledger:
     def __init__(self, writer: Engine, clock: Any = time.time) -> None:
         self._writer = writer
         self._clock = clock
+        self._connection: Connection | None = None
         self._books: OrderedDict[str, Book] = OrderedDict()
 
     def run(self, operations: Sequence[Operation]) -> list[Any]:
@@ -63,7 +64,8 @@ class Ledger:
         """
         touched = sorted({operation.experiment for operation in operations})
         try:
-            with self._writer.begin() as connection:
+            connection = self._connected()
+            with connection.begin():
                 pages = self._open(connection, touched, operations)
                 results = [_apply(operation, pages.get(operation.experiment)) for operation in operations]
                 _write(connection, pages.values())
@@ -71,7 +73,20 @@ class Ledger:
         except BaseException:
             for experiment in touched:
                 self._books.pop(experiment, None)
+            self.close()
             raise
+
+    def close(self) -> None:
+        """Give the connection back; the next operation takes another."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _connected(self) -> Connection:
+        """The connection that is kept from one transaction to the next."""
+        if self._connection is None:
+            self._connection = self._writer.connect()
+        return self._connection
 
     def create(self, experiment: str, config: dict[str, Any], key: str | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an experiment; returns its id, an older one's if the key was used before, and its configuration."""

@@ -40,3 +40,8 @@ def invalid(detail: str) -> Refusal:
 def unavailable(detail: str) -> Refusal:
     """503: not now."""
     return Refusal(503, "Not available", detail, {"Retry-After": "1"})
+
+
+def failed() -> Refusal:
+    """500: a bug of ours, of which the client sees nothing else."""
+    return Refusal(500, "Internal error", "the request failed; the log of the server says why")

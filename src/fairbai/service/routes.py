@@ -4,11 +4,11 @@ import secrets
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from fairbai.service import export, forms, operations, reading
+from fairbai.service import export, forms, operations, reading, trials
 from fairbai.service.book import encode, new_book
 from fairbai.service.refusals import Refusal, invalid
 from fairbai.service.service import Service
@@ -17,7 +17,6 @@ router = APIRouter(prefix="/v1")
 EXPERIMENT = TypeAdapter(forms.Experiment)
 BATCH = TypeAdapter(forms.Batch)
 KEY_HEADER = "idempotency-key"
-MOST_KEY = 200
 
 
 def _body(form: str, *headers: str) -> dict[str, Any]:
@@ -33,28 +32,10 @@ def _body(form: str, *headers: str) -> dict[str, Any]:
                 "in": "header",
                 "required": False,
                 "description": "a name for the call; the same call with the same name happens once",
-                "schema": {"type": "string", "minLength": 1, "maxLength": MOST_KEY, "pattern": "^[!-~]+$"},
+                "schema": {"type": "string", "minLength": 1, "maxLength": trials.MOST_KEY, "pattern": "^[!-~]+$"},
             }
         ]
     return described
-
-
-async def _read(request: Request, form: TypeAdapter[Any]) -> Any:
-    try:
-        return form.validate_json(await request.body() or b"{}")
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "body"
-        raise invalid(f"{place}: {first['msg']}") from None
-
-
-def _key(request: Request) -> str | None:
-    key = request.headers.get(KEY_HEADER)
-    if key is None:
-        return None
-    if not 1 <= len(key) <= MOST_KEY or not key.isascii() or not key.isprintable() or " " in key:
-        raise invalid(f"Idempotency-Key must be 1 to {MOST_KEY} visible ASCII characters")
-    return key
 
 
 def _json(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -72,8 +53,9 @@ def _service(request: Request) -> Service:
 @router.post("/experiments", status_code=201, openapi_extra=_body("Experiment", KEY_HEADER), tags=["experiments"])
 async def create(request: Request) -> Response:
     """Begin an experiment."""
-    form: forms.Experiment = await _read(request, EXPERIMENT)
-    key, name, config = _key(request), secrets.token_hex(8), form.config()
+    form: forms.Experiment = trials.parse(EXPERIMENT, await request.body())
+    key = trials.checked_key(request.headers.get(KEY_HEADER))
+    name, config = secrets.token_hex(8), form.config()
     try:
         experiment, found = await _service(request).writer.submit(lambda ledger: ledger.create(name, config, key))
     except ValueError as error:
@@ -120,30 +102,16 @@ async def close(request: Request, experiment: str) -> Response:
 @router.post("/experiments/{experiment}/ask", openapi_extra=_body("Ask", KEY_HEADER), tags=["trials"])
 async def ask(request: Request, experiment: str) -> Response:
     """Tickets for the next trials, each with its arm."""
-    form: forms.Ask = await _read(request, forms.ASK)
-    key = _key(request)
-    work = operations.Ask(experiment, None if key is None else f"ask:{key}", form.n, form.serve_winner)
-    answer = await _service(request).writer.submit(work)
-    if answer["expires_at"] is not None:
-        answer["expires_at"] = reading.iso(answer["expires_at"])
-    return _json(answer)
+    key = request.headers.get(KEY_HEADER)
+    text = await trials.ask(_service(request).writer, experiment, await request.body(), key)
+    return Response(text, media_type="application/json")
 
 
 @router.post("/experiments/{experiment}/tell", openapi_extra=_body("Tell"), tags=["trials"])
 async def tell(request: Request, experiment: str) -> Response:
     """What tickets earned. The same reward again is accepted and changes nothing."""
-    form: forms.Tell = await _read(request, forms.TELL)
-    rewards = [(_number(told.ticket), told.reward) for told in form.rewards]
-    return _json(await _service(request).writer.submit(operations.Tell(experiment, None, rewards)))
-
-
-def _number(ticket: str) -> int | None:
-    """The number of a ticket; None for that of the winner."""
-    if ticket == operations.WINNER:
-        return None
-    if not ticket.isascii() or not ticket.isdigit() or len(ticket) > 15 or str(int(ticket)) != ticket:
-        raise operations.no_such_ticket(ticket)
-    return int(ticket)
+    text = await trials.tell(_service(request).writer, experiment, await request.body(), None)
+    return Response(text, media_type="application/json")
 
 
 # --- edge mode --------------------------------------------------------------------------------------------------
@@ -169,7 +137,7 @@ async def policy(
 @router.post("/experiments/{experiment}/batches", openapi_extra=_body("Batch"), tags=["edge mode"])
 async def batches(request: Request, experiment: str) -> Response:
     """Trials that a node assigned by itself, as counts and sums. The same batch again changes nothing."""
-    form: forms.Batch = await _read(request, BATCH)
+    form: forms.Batch = trials.parse(BATCH, await request.body())
     service = _service(request)
     labels = await run_in_threadpool(service.labels, experiment)
     for label in (*form.pulls, *form.sums):

@@ -69,6 +69,12 @@ class Writer:
     # --- in the thread ------------------------------------------------------------------------------------------
 
     def _work(self) -> None:
+        try:
+            self._work_until_the_end()
+        finally:
+            self._ledger.close()
+
+    def _work_until_the_end(self) -> None:
         while (first := self._queue.get()) is not None:
             group, last = self._take(first)
             done = self._run(group)
