@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -79,7 +80,8 @@ class Gate:
             self._count(scope, f"{PREFIX}{{experiment}}/{call}" if direct else None, status, began)
 
     def _count(self, scope: Scope, path: str | None, status: int, began: float) -> None:
-        method, route = scope["method"], scope.get("route")
+        method: str = scope["method"]
+        route: Any = scope.get("route")
         if path is None and route is None:  # no such address; the client's own words are not kept
             method, path = "other", "none"
         self._metrics.count(method, path or route.path, status, time.perf_counter() - began)
