@@ -1,6 +1,8 @@
 """Opening a database: connections that do not acknowledge before the disk does, and the version of the schema."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Engine, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
 DEFAULT = "sqlite:///fairbai.db"
@@ -43,6 +45,14 @@ class Database:
         """Close all connections."""
         self.writer.dispose()
         self.reader.dispose()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A connection that sees the database as it is now, until it is closed."""
+        with self.reader.connect() as connection:
+            if not self.is_sqlite:  # where a transaction sees nothing else anyway
+                connection = connection.execution_options(isolation_level="REPEATABLE READ")
+            yield connection
 
     def ping(self) -> None:
         """Raise DatabaseError if the database does not answer."""

@@ -3,16 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Row, select
+from sqlalchemy import Connection, Row, select
 
 from fairbai.service.book import new_book
 from fairbai.service.database import Database
 from fairbai.service.operations import Ask, Batch, Close, Expire, Operation, Page, Tell, Ticket, read_event
-from fairbai.service.reading import row_of
 from fairbai.service.schema import events, experiments, history, tickets
 
 CHUNK = 1_000
-FOLLOW = ("decided", "stopped")  # events that other operations bring about
 
 
 def verify(database: Database) -> Iterator[tuple[str, list[str]]]:
@@ -20,13 +18,19 @@ def verify(database: Database) -> Iterator[tuple[str, list[str]]]:
     with database.reader.connect() as connection:
         names = connection.execute(select(experiments.c.id).order_by(experiments.c.created_at)).scalars().all()
     for name in names:
-        yield name, verify_experiment(database, name)
+        with database.snapshot() as connection:
+            yield name, verify_experiment(connection, name)
 
 
-def verify_experiment(database: Database, experiment: str) -> list[str]:
-    """Replay the log of an experiment from its creation; returns what differs, in words."""
-    row = row_of(database, experiment)
-    log = _log(database, experiment, row.version)
+def verify_experiment(connection: Connection, experiment: str) -> list[str]:
+    """Replay the log of an experiment from its creation; returns what differs, in words.
+
+    Args:
+        connection: Sees the database as it was at one moment, so that the service may go on meanwhile.
+        experiment: Its id.
+    """
+    row = connection.execute(select(experiments).where(experiments.c.id == experiment)).one()
+    log = _log(connection, experiment, row.version)
     first = next(log, None)
     if first is None or first.kind != "created":
         return [f"event 1 must be created, got {None if first is None else first.kind}"]
@@ -53,12 +57,12 @@ def verify_experiment(database: Database, experiment: str) -> list[str]:
     return (
         differences
         + _compare_state(page, row)
-        + _compare_tickets(database, page)
-        + _compare_points(database, experiment, points)
+        + _compare_tickets(connection, page)
+        + _compare_points(connection, experiment, points)
     )
 
 
-def _log(database: Database, experiment: str, end: int) -> Iterator[Row[Any]]:
+def _log(connection: Connection, experiment: str, end: int) -> Iterator[Row[Any]]:
     """The events up to a version, a chunk at a time."""
     for start in range(0, end, CHUNK):
         statement = (
@@ -67,9 +71,7 @@ def _log(database: Database, experiment: str, end: int) -> Iterator[Row[Any]]:
             .where(events.c.sequence > start, events.c.sequence <= min(start + CHUNK, end))
             .order_by(events.c.sequence)
         )
-        with database.reader.connect() as connection:
-            rows = connection.execute(statement).all()
-        yield from rows
+        yield from connection.execute(statement).all()
 
 
 def _operation(experiment: str, event: Row[Any]) -> Operation:
@@ -107,7 +109,7 @@ def _compare_state(page: Page, row: Row[Any]) -> list[str]:
     return [f"{name} is {stored[name]!r}, replayed {value!r}" for name, value in again.items() if stored[name] != value]
 
 
-def _compare_tickets(database: Database, page: Page) -> list[str]:
+def _compare_tickets(connection: Connection, page: Page) -> list[str]:
     columns = [tickets.c[name] for name in ("number", *Ticket._fields)]
     end = page.book.tickets
     for start in range(0, end, CHUNK):
@@ -116,16 +118,14 @@ def _compare_tickets(database: Database, page: Page) -> list[str]:
             tickets.c.number >= start,
             tickets.c.number < min(start + CHUNK, end),
         )
-        with database.reader.connect() as connection:
-            stored = {number: Ticket(*rest) for number, *rest in connection.execute(statement)}
+        stored = {number: Ticket(*rest) for number, *rest in connection.execute(statement)}
         for number in range(start, min(start + CHUNK, end)):
             if stored.get(number) != page.tickets[number]:
                 return [f"ticket {number} is {stored.get(number)}, replayed {page.tickets[number]}"]
     return []
 
 
-def _compare_points(database: Database, experiment: str, points: list[dict[str, Any]]) -> list[str]:
+def _compare_points(connection: Connection, experiment: str, points: list[dict[str, Any]]) -> list[str]:
     statement = select(history).where(history.c.experiment == experiment).order_by(history.c.trials)
-    with database.reader.connect() as connection:
-        stored = [dict(row._mapping) for row in connection.execute(statement)]
+    stored = [dict(row._mapping) for row in connection.execute(statement)]
     return [] if stored == points else ["the points of the history differ"]
