@@ -74,10 +74,12 @@ def test_whole_experiment_with_the_client(tmp_path: Path, capsys: pytest.Capture
     rng = random.Random(1)
     with served(address(tmp_path)) as server, Client(server.url, server.key) as client:
         experiment = client.create("test", ["a", "b", "c"], 0.1, rates={"kind": "constant", "floor": 0.2})
+        answer = Answer(decided=False, stopped=False, recommendation=None)
+        while not answer.stopped:
+            tickets = client.ask(experiment, 5)
+            answer = client.tell(experiment, {ticket: reward(arm, rng) for ticket, arm in tickets})
         with pytest.raises(ExperimentOverError) as over:
-            while True:
-                tickets = client.ask(experiment, 5)
-                answer = client.tell(experiment, {ticket: reward(arm, rng) for ticket, arm in tickets})
+            client.ask(experiment)
         assert over.value.recommendation == "b" == answer.recommendation
         assert client.ask(experiment, serve_winner=True)[0].arm == "b"
         assert client.status(experiment)["stopped"]
