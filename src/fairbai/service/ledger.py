@@ -37,7 +37,7 @@ SELECT_TICKETS = select(
     tickets.c.number, tickets.c.arm, tickets.c.expires_at, tickets.c.waiting, tickets.c.reward
 ).where(tickets.c.experiment == bindparam("of_experiment"), tickets.c.number.in_(bindparam("numbers", expanding=True)))
 SELECT_KEYED = select(events.c.key, events.c.data).where(
-    events.c.experiment == bindparam("of_experiment"), events.c.key.in_(bindparam("keys", expanding=True))
+    events.c.key.is_not(None), events.c.key.in_(bindparam("keys", expanding=True))
 )
 
 
@@ -140,8 +140,7 @@ def _read_tickets(connection: Connection, page: Page, numbers: set[int]) -> None
 
 def _read_keyed(connection: Connection, page: Page, keys: set[str]) -> None:
     for chunk in _chunks(sorted(keys)):
-        values = {"of_experiment": page.experiment, "keys": chunk}
-        for key, data in connection.execute(SELECT_KEYED, values):
+        for key, data in connection.execute(SELECT_KEYED, {"keys": chunk}):
             page.keyed[key] = read_event(data)
 
 
