@@ -4,28 +4,34 @@ SQLite runs inside our process, where a statement a row costs little. PostgreSQL
 arrays: it would else have to answer for every row.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Executable, Subquery, Table, and_, bindparam, func, select, true
+from sqlalchemy import Connection, Insert, Subquery, Table, Update, and_, bindparam, func, select, true
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.dialects.postgresql import ARRAY
 
 
-@dataclass(frozen=True)
 class Bulk:
-    """A statement for rows, in both forms."""
+    """A statement for rows, in both forms.
 
-    for_each: Executable
-    for_all: Executable
+    Args:
+        for_each: To be executed once a row.
+        for_all: To be executed once, with arrays.
+    """
+
+    def __init__(self, for_each: Insert | Update, for_all: Insert | Update) -> None:
+        compiled = for_each.compile(dialect=sqlite.dialect())
+        self._text, self._order = str(compiled), list(compiled.positiontup or ())
+        self._for_all = for_all
 
     def run(self, connection: Connection, rows: list[dict[str, Any]]) -> None:
         """Execute it for these rows."""
         if not rows:
             return
-        if connection.dialect.name == "sqlite" or len(rows) == 1:
-            connection.execute(self.for_each, rows)
+        if connection.dialect.name == "sqlite":  # straight to the driver, which takes a tenth of the time
+            connection.exec_driver_sql(self._text, [tuple(row[name] for name in self._order) for row in rows])
         else:
-            connection.execute(self.for_all, {name: [row[name] for row in rows] for name in rows[0]})
+            connection.execute(self._for_all, {name: [row[name] for row in rows] for name in rows[0]})
 
 
 def _arrays(table: Table, names: dict[str, str]) -> Subquery:

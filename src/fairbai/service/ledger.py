@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, bindparam, select
+from sqlalchemy import Connection, Engine, bindparam, false, select
 from sqlalchemy.exc import IntegrityError
 
 from fairbai.service.book import Book, encode, new_book
@@ -23,8 +23,8 @@ MOST_BOOKS = 256  # in memory
 CHUNK = 1000  # values in one IN (...)
 
 INSERT_EVENTS, INSERT_TICKETS, INSERT_POINTS = inserting(events), inserting(tickets), inserting(history)
-UPDATE_TOLD = updating(tickets, ("experiment", "number"), ("reward",), waiting=False)
-UPDATE_EXPIRED = updating(tickets, ("experiment", "number"), waiting=False)
+UPDATE_TOLD = updating(tickets, ("experiment", "number"), ("reward",), waiting=false())
+UPDATE_EXPIRED = updating(tickets, ("experiment", "number"), waiting=false())
 UPDATE_EXPERIMENTS = experiments.update().where(experiments.c.id == bindparam("of_experiment"))
 SELECT_VERSIONS = (
     select(experiments.c.id, experiments.c.version)
