@@ -9,11 +9,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from fairbai import __version__
-from fairbai.service import forms
+from fairbai.service import answers, forms
 from fairbai.service.database import DatabaseError
 from fairbai.service.gate import Gate, problem
 from fairbai.service.metrics import Metrics
@@ -64,6 +64,9 @@ class Application:
             await self.service.stop()
 
 
+ABOUT = "Live experiments that find the best arm, with the share of every arm guaranteed."
+
+
 def create_app(settings: Settings) -> Application:
     """The application of one server."""
     return Application(settings)
@@ -75,12 +78,12 @@ def from_environment() -> Application:
 
 
 def _add_health(app: FastAPI, metrics: Metrics) -> None:
-    @app.get("/healthz", tags=["health"])
+    @app.get("/healthz", response_model=answers.Health, tags=["health"])
     async def healthz() -> dict[str, str]:
         """Whether the process lives; the only call that needs no key."""
         return {"status": "ok"}
 
-    @app.get("/readyz", tags=["health"])
+    @app.get("/readyz", response_model=answers.Health, tags=["health"])
     async def readyz(request: Request) -> dict[str, str]:
         """Whether the database answers."""
         try:
@@ -89,7 +92,7 @@ def _add_health(app: FastAPI, metrics: Metrics) -> None:
             raise unavailable("the database does not answer") from None
         return {"status": "ready"}
 
-    @app.get("/metrics", tags=["health"])
+    @app.get("/metrics", response_class=PlainTextResponse, tags=["health"])
     async def prometheus() -> Response:
         """Figures for Prometheus."""
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
@@ -107,9 +110,25 @@ async def _not_valid(_: Request, error: Any) -> Response:
     return problem(invalid(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"))
 
 
-async def _http(_: Request, error: Any) -> Response:
+async def _http(request: Request, error: Any) -> Response:
     title = {404: "No such address", 405: "No such method"}.get(error.status_code, "Refused")
-    return problem(Refusal(error.status_code, title, str(error.detail), dict(error.headers or {})))
+    headers = dict(error.headers or {})
+    if error.status_code == 405:  # Starlette would name the methods of the first route only
+        headers["Allow"] = ", ".join(sorted(_methods(request)))
+    return problem(Refusal(error.status_code, title, str(error.detail), headers))
+
+
+def _methods(request: Request) -> set[str]:
+    """The methods that an address has."""
+    document = request.app.openapi()["paths"]
+    path = request.url.path.split("/")
+    return {
+        method.upper()
+        for known, methods in document.items()
+        if len(parts := known.split("/")) == len(path)
+        and all(part == given or part.startswith("{") for part, given in zip(parts, path, strict=True))
+        for method in methods
+    }
 
 
 async def _failed(_: Request, error: Any) -> Response:
@@ -126,25 +145,46 @@ HANDLERS: dict[Any, Any] = {
 
 # --- OpenAPI ----------------------------------------------------------------------------------------------------
 
-PROBLEM = {
-    "type": "object",
-    "required": ["title", "status", "detail"],
-    "properties": {"title": {"type": "string"}, "status": {"type": "integer"}, "detail": {"type": "string"}},
+ERRORS = {
+    "401": "No key, or a wrong one",
+    "403": "The role of the key does not allow it",
+    "413": "The request is too large",
+    "422": "The request is not what it should be",
+    "429": "Too many wrong keys",
+    "503": "Not now; it is safe to repeat the request",
 }
+ERRORS_OF_EXPERIMENTS = {"404": "No such experiment, or no such ticket", "409": "Not in this state of the experiment"}
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
-    """The document of all calls, with the forms that the routes parse themselves."""
+    """The document of all calls, with the forms that the routes parse themselves, and all errors."""
     if app.openapi_schema is None:
-        document = get_openapi(title=app.title, version=app.version, routes=app.routes, description=__doc__)
-        components = document.setdefault("components", {})
-        schemas = components.setdefault("schemas", {})
-        for form in (forms.Experiment, forms.Ask, forms.Tell, forms.Batch):
+        document = get_openapi(title=app.title, version=app.version, routes=app.routes, description=ABOUT)
+        components = document["components"]
+        components["schemas"].pop("HTTPValidationError", None)  # ours are problems
+        components["schemas"].pop("ValidationError", None)
+        for form in (forms.Experiment, forms.Ask, forms.Tell, forms.Batch, answers.Problem):
             schema = form.model_json_schema(ref_template="#/components/schemas/{model}")
-            schemas.update(schema.pop("$defs", {}))
-            schemas[form.__name__] = schema
-        schemas["Problem"] = PROBLEM
+            components["schemas"].update(schema.pop("$defs", {}))
+            components["schemas"][form.__name__] = schema
         components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         document["security"] = [{"key": []}]
+        for path, calls in document["paths"].items():
+            for method, call in calls.items():
+                _add_errors(path, method, call)
         app.openapi_schema = document
     return app.openapi_schema
+
+
+def _add_errors(path: str, method: str, call: dict[str, Any]) -> None:
+    if path == "/healthz":
+        call["security"] = []
+        return
+    errors = dict(ERRORS)
+    if "{experiment}" in path:
+        errors |= ERRORS_OF_EXPERIMENTS
+    elif method == "post":  # an Idempotency-Key that was used before
+        errors["409"] = ERRORS_OF_EXPERIMENTS["409"]
+    schema = {"$ref": "#/components/schemas/Problem"}
+    for status, about in errors.items():
+        call["responses"][status] = {"description": about, "content": {"application/problem+json": {"schema": schema}}}

@@ -3,7 +3,7 @@
 import secrets
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 MOST_ARMS = 1_000
 MOST_TICKETS = 10_000  # in one call
@@ -15,7 +15,13 @@ LARGEST_SEED = 2**53 - 1  # what every JSON reader keeps
 # what people can read: no control characters, which some databases and terminals do not take
 Label = Annotated[str, Field(min_length=1, max_length=MOST_LABEL, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Reward = Annotated[float, Field(ge=-LARGEST_REWARD, le=LARGEST_REWARD, allow_inf_nan=False)]
+Whole = Annotated[int, BeforeValidator(lambda value: _whole(value))]
 Kind = Annotated[str, Field(max_length=50)] | dict[str, Any]
+
+
+def _whole(value: Any) -> Any:
+    """To JSON 1.0 is a whole number too."""
+    return int(value) if type(value) is float and value.is_integer() else value
 
 
 def _different(labels: list[str]) -> list[str]:
@@ -61,7 +67,7 @@ class Experiment(Form):
     sampling: Kind = "fair_top_two"
     stopping: Kind = "mixture"
     settle: bool = True
-    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] | None = Field(None, description="random if none is given")
+    seed: Annotated[Whole, Field(ge=0, le=LARGEST_SEED)] | None = Field(None, description="random if none is given")
     lease: Annotated[float, Field(gt=0.0, le=LONGEST_LEASE, allow_inf_nan=False)] | None = Field(
         86_400.0, description="seconds within which the reward of a ticket is expected; null: for ever"
     )
@@ -77,11 +83,11 @@ class Ask(Form):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"n": 1}, {"n": 20, "serve_winner": True}]})
 
-    n: Annotated[int, Field(ge=1, le=MOST_TICKETS)] = 1
+    n: Annotated[Whole, Field(ge=1, le=MOST_TICKETS)] = 1
     serve_winner: bool = Field(False, description="after the stop, give out the winner instead of an error")
 
 
-class Told(Form):
+class Rewarded(Form):
     """A ticket and what it earned."""
 
     ticket: Annotated[str, Field(min_length=1, max_length=20)]
@@ -93,7 +99,7 @@ class Tell(Form):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"rewards": [{"ticket": "0", "reward": 1.0}]}]})
 
-    rewards: Annotated[list[Told], Field(min_length=1, max_length=MOST_TICKETS)]
+    rewards: Annotated[list[Rewarded], Field(min_length=1, max_length=MOST_TICKETS)]
 
 
 class Batch(Form):
@@ -112,7 +118,7 @@ class Batch(Form):
     )
 
     batch: Label = Field(description="the client's name for it; the same batch again is accepted and changes nothing")
-    pulls: Annotated[dict[str, Annotated[int, Field(ge=0, le=2**53)]], Field(min_length=1, max_length=MOST_ARMS)]
+    pulls: Annotated[dict[str, Annotated[Whole, Field(ge=0, le=2**53)]], Field(min_length=1, max_length=MOST_ARMS)]
     sums: Annotated[dict[str, Reward], Field(max_length=MOST_ARMS)]
 
 
