@@ -194,7 +194,7 @@ def upgrade(database: Database) -> None:
 def _check_writable(database: Database) -> None:
     """Raise an error of the driver if nothing can be written; SQLite finds out only when it writes."""
     with database.writer.connect() as connection:
-        connection.exec_driver_sql("CREATE TABLE fairbai_probe (nothing INTEGER)")
+        connection.exec_driver_sql("CREATE TABLE fairbai_probe (x INTEGER)")
         connection.rollback()
 
 
