@@ -1,5 +1,6 @@
 """The FastAPI application."""
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
@@ -14,13 +16,15 @@ from starlette.types import Receive, Scope, Send
 
 from fairbai import __version__
 from fairbai.service import answers, forms
-from fairbai.service.database import DatabaseError
+from fairbai.service.database import DatabaseError, explained
 from fairbai.service.gate import Gate, problem
 from fairbai.service.metrics import Metrics
-from fairbai.service.refusals import Refusal, failed, invalid, unavailable
+from fairbai.service.refusals import Refusal, away, failed, invalid
 from fairbai.service.routes import router
 from fairbai.service.service import Service
 from fairbai.service.settings import Settings
+
+log = logging.getLogger("fairbai.service")
 
 
 class Application:
@@ -89,7 +93,7 @@ def _add_health(app: FastAPI, metrics: Metrics) -> None:
         try:
             await run_in_threadpool(request.app.state.service.database.ping)
         except DatabaseError:
-            raise unavailable("the database does not answer") from None
+            raise away() from None
         return {"status": "ready"}
 
     @app.get("/metrics", response_class=PlainTextResponse, tags=["health"])
@@ -131,6 +135,11 @@ def _methods(request: Request) -> set[str]:
     }
 
 
+async def _no_database(request: Request, error: Any) -> Response:
+    log.error("no answer: %s", explained(request.app.state.service.database.url, error))
+    return problem(away())
+
+
 async def _failed(_: Request, error: Any) -> Response:
     return problem(failed())
 
@@ -139,6 +148,7 @@ HANDLERS: dict[Any, Any] = {
     Refusal: _refused,
     RequestValidationError: _not_valid,
     HTTPException: _http,
+    DBAPIError: _no_database,
     Exception: _failed,
 }
 

@@ -5,15 +5,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairbai.service import trials
 from fairbai.service.book import encode
+from fairbai.service.database import explained
 from fairbai.service.keys import ROLES, unauthorized
 from fairbai.service.metrics import Metrics
-from fairbai.service.refusals import Refusal, failed
+from fairbai.service.refusals import Refusal, away, failed
 from fairbai.service.service import Service
 
 FOR_WRITERS = ("/ask", "/tell", "/batches")
@@ -71,6 +73,9 @@ class Gate:
                 await self._app(scope, limited, counted)
         except Refusal as refusal:
             await problem(refusal)(scope, receive, counted)
+        except DBAPIError as error:  # of the keys
+            log.error("no answer: %s", explained(self._service().database.url, error))
+            await problem(away())(scope, receive, counted)
         except Exception:
             if not direct:  # FastAPI has answered already
                 raise

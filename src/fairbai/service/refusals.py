@@ -42,6 +42,11 @@ def unavailable(detail: str) -> Refusal:
     return Refusal(503, "Not available", detail, {"Retry-After": "1"})
 
 
+def away() -> Refusal:
+    """503: the database does not answer."""
+    return unavailable("the database does not answer")
+
+
 def failed() -> Refusal:
     """500: a bug of ours, of which the client sees nothing else."""
     return Refusal(500, "Internal error", "the request failed; the log of the server says why")
