@@ -6,24 +6,23 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fairbai import __version__
-from fairbai.cli import instances, studies
+from fairbai.cli import instances, service, studies
 
-Command = Callable[[argparse.Namespace], None]
+Command = Callable[[argparse.Namespace], int | None]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit code: 0, 2 where the input is wrong, 130 after Ctrl-C."""
+    """Run the command; its exit code is 0, 1 where a check failed, 2 where the input is wrong, 130 after Ctrl-C."""
     options = _parser().parse_args(arguments)
     command: Command = options.command
     try:
-        command(options)
+        return command(options) or 0
     except (ValueError, OSError, ImportError) as error:
         print(f"fairbai: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("fairbai: interrupted", file=sys.stderr)
         return 130
-    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -52,7 +51,19 @@ def _parser() -> argparse.ArgumentParser:
 
     about = "the paper's tables, or all of its evaluation as a report beside the paper"
     studies.add_reproduce(_add(commands, "reproduce", about, studies.run_reproduce, studies.REPRODUCE_EXAMPLES))
+    _add_service(commands)
     return parser
+
+
+def _add_service(commands: Any) -> None:
+    about = "live experiments over HTTP"
+    service.add_serve(_add(commands, "serve", about, service.run_serve, service.SERVE_EXAMPLES))
+
+    about = "the keys of the service"
+    service.add_keys(_add(commands, "keys", about, service.run_keys, service.KEYS_EXAMPLES))
+
+    about = "replay the logs of the service, and compare with what is stored"
+    service.add_verify(_add(commands, "verify", about, service.run_verify, service.VERIFY_EXAMPLES))
 
 
 def _add(commands: Any, name: str, about: str, command: Command, epilog: str) -> argparse.ArgumentParser:

@@ -218,6 +218,11 @@ class Identifier:
     # --- looking ------------------------------------------------------------------------------------------------
 
     @property
+    def trials(self) -> int:
+        """How many trials were assigned, by ``ask`` and in batches."""
+        return self._experiment.round
+
+    @property
     def decided(self) -> bool:
         """Whether the answer is found: the GLR has crossed the threshold, and the recommendation is final."""
         return self._decision is not None

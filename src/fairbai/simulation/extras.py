@@ -4,9 +4,10 @@ from importlib import import_module
 from typing import Any
 
 
-def needs(module: str) -> Any:
-    """The module, or an error that says how to install it."""
+def needs(module: str, extra: str = "report") -> Any:
+    """The module, or an error that says how to install it, or what it imports."""
     try:
         return import_module(module)
-    except ImportError:
-        raise ImportError(f"this needs {module.split('.')[0]}: pip install 'fairbai[report]'") from None
+    except ModuleNotFoundError as error:
+        missing = str(error.name or module).split(".")[0]
+        raise ImportError(f"this needs {missing}: pip install 'fairbai[{extra}]'") from None

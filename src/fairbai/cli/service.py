@@ -1,0 +1,109 @@
+"""``fairbai serve``, ``keys`` and ``verify``: the HTTP service."""
+
+import argparse
+from datetime import UTC, datetime
+from typing import Any
+
+from fairbai.cli.printing import print_table
+from fairbai.simulation.extras import needs
+
+DEFAULT = "sqlite:///fairbai.db"
+SERVE_EXAMPLES = """examples:
+  fairbai serve
+  fairbai serve --database postgresql://user@host/name --workers 4 --host 0.0.0.0 --port 8000
+
+The first start on an empty database prints an admin key. On SQLite one process writes; use PostgreSQL for more.
+"""
+KEYS_EXAMPLES = """examples:
+  fairbai keys create --role writer --name "web shop"
+  fairbai keys list
+  fairbai keys revoke 4f2a90c1d3e8
+"""
+VERIFY_EXAMPLES = """examples:
+  fairbai verify --database sqlite:///fairbai.db
+
+Replays the log of every experiment and compares with what is stored; the exit code is 1 if anything differs.
+"""
+
+
+def add_serve(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``fairbai serve``."""
+    _add_database(parser)
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8000, help="the port to listen on (default: 8000)")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (default: 1; SQLite: 1)")
+
+
+def add_keys(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``fairbai keys``."""
+    actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION", dest="action")
+    create = actions.add_parser("create", help="make a key; it is shown only once")
+    create.add_argument("--role", choices=["admin", "writer", "reader"], required=True, help="what the key may do")
+    create.add_argument("--name", default="", help="whose key it is")
+    shown = actions.add_parser("list", help="show all keys, without their secrets")
+    revoke = actions.add_parser("revoke", help="end a key")
+    revoke.add_argument("key", help="its id")
+    for action in (create, shown, revoke):
+        _add_database(action)
+
+
+def add_verify(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``fairbai verify``."""
+    _add_database(parser)
+
+
+def _add_database(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--database", default=DEFAULT, metavar="URL", help=f"where the data is (default: {DEFAULT})")
+
+
+def run_serve(options: argparse.Namespace) -> None:
+    """Serve until interrupted."""
+    if options.workers < 1:
+        raise ValueError(f"workers must be a whole number from 1, got {options.workers}")
+    serve, settings = _module("serve"), _module("settings")
+    serve.serve(settings.Settings(database=options.database), options.host, options.port, options.workers, _say)
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def run_keys(options: argparse.Namespace) -> None:
+    """Make, show or end keys."""
+    keys, databases = _module("keys"), _module("database")
+    database = databases.open_database(options.database)
+    databases.upgrade(database)
+    if options.action == "create":
+        print(keys.create_key(database, options.role, options.name))
+    elif options.action == "revoke":
+        keys.revoke_key(database, options.key)
+    else:
+        rows = [[key["id"], key["role"], _day(key["created_at"]), _day(key["revoked_at"]), key["name"]]
+                for key in keys.list_keys(database)]  # fmt: skip
+        print_table(["id", "role", "created", "revoked", "name"], rows)
+    database.close()
+
+
+def run_verify(options: argparse.Namespace) -> int:
+    """Replay all logs; returns 1 if anything differs."""
+    verify, databases = _module("verify"), _module("database")
+    database = databases.open_database(options.database, create=False)
+    databases.check_version(database)
+    total = wrong = 0
+    for experiment, differences in verify.verify(database):
+        total += 1
+        wrong += bool(differences)
+        for difference in differences:
+            print(f"{experiment}: {difference}")
+    database.close()
+    print(f"{total} experiments, {wrong} of which differ from their log")
+    return 1 if wrong else 0
+
+
+def _module(name: str) -> Any:
+    """A module of the service, or an error that says how to install what it needs."""
+    return needs(f"fairbai.service.{name}", "service")
+
+
+def _day(at: float | None) -> str:
+    return "-" if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,1 @@
+"""The HTTP service: live experiments that lose no acknowledged reward. Needs the extra ``service``."""

@@ -1,0 +1,175 @@
+"""One experiment in memory: its Identifier and what the service counts beside it.
+
+The service and ``verify`` both go through these few methods, in the order of the log; so a replay gives the very same
+state.
+"""
+
+import json
+import math
+from typing import Any, Self
+
+from fairbai.identifier import Identifier, Status
+from fairbai.problems.families import Family
+from fairbai.problems.rates import Rate
+from fairbai.sampling import SamplingRule
+from fairbai.stopping import StoppingRule
+
+GROWTH = 1.05  # of the trials between two points of the history
+CHANGING = ("state", "start", "decision")  # the parts of a snapshot that trials change
+
+encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+class Book:
+    """The state of an experiment. Arms are numbers here; their labels are in ``labels``.
+
+    Args:
+        config: The experiment as ``forms.Experiment`` describes it, with all defaults filled in.
+    """
+
+    def __init__(self, config: dict[str, Any], identifier: Identifier) -> None:
+        self.config = config
+        self.labels: list[str] = config["arms"]
+        self.lease: float | None = config["lease"]
+        self.identifier = identifier
+        self.version = 0  # events so far
+        self.tickets = 0  # the number of the next one
+        self.next_point = 1  # trials at which the history gets its next point
+        self.expired = [0] * len(self.labels)  # tickets of every arm whose time ran out and that have no reward
+        self.late = 0  # rewards that came after that
+        self.closed: dict[str, Any] | None = None  # the answer at the close
+
+    @classmethod
+    def read(cls, config: str, state: str) -> Self:
+        """The book that ``row`` wrote."""
+        settings, form = json.loads(config), json.loads(state)
+        book = cls(settings, Identifier.from_dict({**_fixed(settings), **form.pop("identifier")}))
+        for name, value in form.items():
+            setattr(book, name, value)
+        return book
+
+    def row(self) -> dict[str, Any]:
+        """The columns of ``experiments`` that change."""
+        form = self.identifier.to_dict()
+        return {
+            "version": self.version,
+            "state": self._state_text(form),
+            **self.answer(),
+            "closed": self.closed is not None,
+            "assigned": int(sum(form["state"]["assigned"])),
+            "observed": int(sum(form["state"]["observed"])),
+        }
+
+    def _state_text(self, form: dict[str, Any]) -> str:
+        return encode(
+            {
+                "identifier": {name: form[name] for name in CHANGING},
+                "version": self.version,
+                "tickets": self.tickets,
+                "next_point": self.next_point,
+                "expired": self.expired,
+                "late": self.late,
+                "closed": self.closed,
+            }
+        )
+
+    # --- what happens -------------------------------------------------------------------------------------------
+
+    def ask(self, n: int) -> list[int]:
+        """The arms of the next tickets; fewer than n where fewer trials are left."""
+        arms: list[int] = self.identifier.ask(n)
+        self.tickets += len(arms)
+        return arms
+
+    def tell(self, arms: list[int], rewards: list[float], expired: list[int], late: int) -> None:
+        """Rewards of tickets; ``expired`` are the arms of those that were no longer waited for."""
+        self.identifier.tell(arms, rewards)
+        self.late += late
+        for arm in expired:
+            self.expired[arm] -= 1
+
+    def tell_batch(self, pulls: list[int], sums: list[float]) -> None:
+        """Trials that others assigned."""
+        self.identifier.tell_batch(pulls, sums)
+
+    def expire(self, arms: list[int]) -> None:
+        """Tickets that are no longer waited for."""
+        for arm in arms:
+            self.expired[arm] += 1
+
+    def close(self) -> None:
+        """Freeze the answer."""
+        self.closed = {"recommendation": self.identifier.recommendation, "decided": self.identifier.decided}
+
+    # --- looking ------------------------------------------------------------------------------------------------
+
+    @property
+    def decided(self) -> bool:
+        """Whether the answer was found, before the close if there was one."""
+        return self.identifier.decided if self.closed is None else bool(self.closed["decided"])
+
+    @property
+    def stopped(self) -> bool:
+        """Whether no more arms are given out."""
+        return self.closed is not None or self.identifier.stopped
+
+    @property
+    def recommendation(self) -> str | None:
+        """The label of the best arm so far."""
+        arm = self.identifier.recommendation if self.closed is None else self.closed["recommendation"]
+        return None if arm is None else self.labels[arm]
+
+    def answer(self) -> dict[str, Any]:
+        """What clients want to know after every call."""
+        return {"decided": self.decided, "stopped": self.stopped, "recommendation": self.recommendation}
+
+    def point(self) -> tuple[int, dict[str, Any]] | None:
+        """The trials so far and a point of the history, if it is time for one."""
+        trials = self.identifier.trials
+        if trials < self.next_point:
+            return None
+        self.next_point = max(trials + 1, math.ceil(trials * GROWTH))
+        status = self.identifier.status()
+        return trials, {
+            "observed": int(status.observed.sum()),
+            "shares": status.shares.tolist(),
+            "means": means(status),
+            "glr": finite(status.glr),
+            "threshold": finite(status.threshold),
+        }
+
+
+def new_book(config: dict[str, Any]) -> Book:
+    """The book of an experiment that begins."""
+    identifier = Identifier(
+        arms=len(config["arms"]),
+        delta=config["delta"],
+        family=Family.from_dict(config["family"]),
+        rates=Rate.from_dict(config["rates"]),
+        sampling=SamplingRule.from_dict(config["sampling"]),
+        stopping=StoppingRule.from_dict(config["stopping"]),
+        settle=config["settle"],
+        seed=config["seed"],
+    )
+    form = identifier.to_dict()
+    for name in ("rates", "sampling"):
+        if form[name] is None:
+            raise ValueError(f"{name} must not be Python code, got kind {config[name]!r}")
+    filled = {name: form[name] for name in ("family", "rates", "sampling", "stopping")}
+    return Book({**config, **filled}, identifier)
+
+
+def _fixed(config: dict[str, Any]) -> dict[str, Any]:
+    """The parts of a snapshot that never change."""
+    names = ("delta", "family", "rates", "sampling", "stopping", "settle", "seed")
+    return {"version": 1, "arms": len(config["arms"]), **{name: config[name] for name in names}}
+
+
+def means(status: Status) -> list[float | None]:
+    """The means, with None for an arm that has none."""
+    return [finite(mean) for mean in status.means.tolist()]
+
+
+def finite(value: float) -> float | None:
+    """JSON has no infinity and no nan: null stands for them."""
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,125 @@
+"""The log of an experiment as csv, ndjson or parquet: a row a ticket, in the order in which things happened."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import select
+
+from fairbai.service.book import encode
+from fairbai.service.database import Database
+from fairbai.service.operations import read_event
+from fairbai.service.reading import iso, row_of
+from fairbai.service.schema import events
+
+COLUMNS = ("sequence", "at", "kind", "ticket", "arm", "reward", "late", "pulls", "detail")
+CHUNK = 1_000  # events that are in memory at a time
+MEDIA = {
+    "csv": "text/csv; charset=utf-8",
+    "ndjson": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+}
+Line = dict[str, Any]
+
+
+def export(database: Database, experiment: str, form: str) -> Iterator[bytes]:
+    """The log as it is now, piece by piece."""
+    row = row_of(database, experiment)
+    labels = json.loads(row.config)["arms"]
+    chunks = _chunks(database, experiment, row.version, labels)
+    return {"csv": _csv, "ndjson": _ndjson, "parquet": _parquet}[form](chunks)
+
+
+def _chunks(database: Database, experiment: str, end: int, labels: list[str]) -> Iterator[list[Line]]:
+    """Lines of so many events at a time, each from a short transaction: a slow reader holds nothing up."""
+    for start in range(0, end, CHUNK):
+        statement = (
+            select(events.c.sequence, events.c.at, events.c.kind, events.c.key, events.c.data)
+            .where(events.c.experiment == experiment)
+            .where(events.c.sequence > start, events.c.sequence <= min(start + CHUNK, end))
+            .order_by(events.c.sequence)
+        )
+        with database.reader.connect() as connection:
+            rows = connection.execute(statement).all()
+        yield [line for row in rows for line in _lines(row, labels)]
+
+
+def _lines(row: Any, labels: list[str]) -> Iterator[Line]:
+    """An event has a line for each of its tickets, or arms; one line if it has none."""
+    data = read_event(row.data)
+    line = dict.fromkeys(COLUMNS) | {"sequence": row.sequence, "at": iso(row.at), "kind": row.kind}
+    if row.kind == "asked":
+        for number, arm in enumerate(data["arms"], data["first"]):
+            yield line | {"ticket": str(number), "arm": labels[arm]}
+    elif row.kind == "told":
+        late = set(data["late"])
+        for number, arm, reward in zip(data["tickets"], data["arms"], data["rewards"], strict=True):
+            yield line | {"ticket": str(number), "arm": labels[arm], "reward": reward, "late": number in late}
+    elif row.kind == "expired":
+        for number, arm in zip(data["tickets"], data["arms"], strict=True):
+            yield line | {"ticket": str(number), "arm": labels[arm]}
+    elif row.kind == "batch":
+        name = row.key.split(":", 2)[2]
+        for label, pulls, total in zip(labels, data["pulls"], data["sums"], strict=True):
+            yield line | {"arm": label, "reward": total, "pulls": pulls, "detail": encode({"batch": name})}
+    else:
+        arm = data.get("recommendation")
+        yield line | {"arm": None if arm is None else labels[arm], "detail": encode(data)}
+
+
+def _csv(chunks: Iterator[list[Line]]) -> Iterator[bytes]:
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, COLUMNS)
+    writer.writeheader()
+    for lines in chunks:
+        writer.writerows(lines)
+        yield buffer.getvalue().encode()
+        buffer.seek(0)
+        buffer.truncate()
+
+
+def _ndjson(chunks: Iterator[list[Line]]) -> Iterator[bytes]:
+    for lines in chunks:
+        yield "".join(encode(line) + "\n" for line in lines).encode()
+
+
+def _parquet(chunks: Iterator[list[Line]]) -> Iterator[bytes]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    types = {"sequence": pa.int64(), "reward": pa.float64(), "late": pa.bool_(), "pulls": pa.int64()}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in COLUMNS])
+    sink = _Sink()
+    with parquet.ParquetWriter(sink, schema) as writer:
+        for lines in chunks:
+            writer.write_table(pa.Table.from_pylist(lines, schema))
+            yield sink.taken()
+    yield sink.taken()
+
+
+class _Sink(io.RawIOBase):
+    """A file that is written once and taken away in pieces."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pieces: list[bytes] = []
+        self._position = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        piece = bytes(data)
+        self._pieces.append(piece)
+        self._position += len(piece)
+        return len(piece)
+
+    def tell(self) -> int:
+        return self._position
+
+    def taken(self) -> bytes:
+        """What was written since the last time."""
+        pieces, self._pieces = self._pieces, []
+        return b"".join(pieces)

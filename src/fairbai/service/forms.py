@@ -1,0 +1,126 @@
+"""What requests hold, with limits; OpenAPI shows the same."""
+
+import secrets
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+
+MOST_ARMS = 1_000
+MOST_TICKETS = 10_000  # in one call
+MOST_LABEL = 200
+LARGEST_REWARD = 1e100
+LONGEST_LEASE = 366 * 86_400.0
+LARGEST_SEED = 2**53 - 1  # what every JSON reader keeps
+
+# what people can read: no control characters, which some databases and terminals do not take
+Label = Annotated[str, Field(min_length=1, max_length=MOST_LABEL, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Reward = Annotated[float, Field(ge=-LARGEST_REWARD, le=LARGEST_REWARD, allow_inf_nan=False)]
+Whole = Annotated[int, BeforeValidator(lambda value: _whole(value))]
+Kind = Annotated[str, Field(max_length=50)] | dict[str, Any]
+
+
+def _whole(value: Any) -> Any:
+    """To JSON 1.0 is a whole number too."""
+    return int(value) if type(value) is float and value.is_integer() else value
+
+
+def _different(labels: list[str]) -> list[str]:
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise ValueError(f"arms must have different labels, got {twice!r} twice")
+    return labels
+
+
+class Form(BaseModel):
+    """A JSON object with exactly these members, of exactly these types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Experiment(Form):
+    """A new experiment. Families, rates and rules are named as in the Python library."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "checkout button",
+                    "arms": ["green", "blue", "red"],
+                    "delta": 0.05,
+                    "family": "bernoulli",
+                    "rates": {"kind": "constant", "floor": 0.1},
+                    "lease": 3600,
+                }
+            ]
+        }
+    )
+
+    name: Label
+    arms: Annotated[
+        list[Label],
+        Field(min_length=2, max_length=MOST_ARMS, json_schema_extra={"uniqueItems": True}),
+        AfterValidator(_different),
+    ]
+    delta: Annotated[float, Field(gt=0.0, lt=0.5)]
+    family: Kind = "gaussian"
+    rates: Kind = "constant"
+    sampling: Kind = "fair_top_two"
+    stopping: Kind = "mixture"
+    settle: bool = True
+    seed: Annotated[Whole, Field(ge=0, le=LARGEST_SEED)] | None = Field(None, description="random if none is given")
+    lease: Annotated[float, Field(gt=0.0, le=LONGEST_LEASE, allow_inf_nan=False)] | None = Field(
+        86_400.0, description="seconds within which the reward of a ticket is expected; null: for ever"
+    )
+
+    def config(self) -> dict[str, Any]:
+        """All of it, with a seed."""
+        form = self.model_dump()
+        return form if self.seed is not None else {**form, "seed": secrets.randbelow(LARGEST_SEED)}
+
+
+class Ask(Form):
+    """Tickets for the next n trials."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"n": 1}, {"n": 20, "serve_winner": True}]})
+
+    n: Annotated[Whole, Field(ge=1, le=MOST_TICKETS)] = 1
+    serve_winner: bool = Field(False, description="after the stop, give out the winner instead of an error")
+
+
+class Rewarded(Form):
+    """A ticket and what it earned."""
+
+    ticket: Annotated[str, Field(min_length=1, max_length=20)]
+    reward: Reward
+
+
+class Tell(Form):
+    """Rewards; all of them are taken, or none."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"rewards": [{"ticket": "0", "reward": 1.0}]}]})
+
+    rewards: Annotated[list[Rewarded], Field(min_length=1, max_length=MOST_TICKETS)]
+
+
+class Batch(Form):
+    """Trials that an edge node assigned by itself: how many of every arm, and the sums of their rewards."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "batch": "node-7/2025-05-01T10:00",
+                    "pulls": {"green": 700, "blue": 300},
+                    "sums": {"green": 71.0, "blue": 24.0},
+                }
+            ]
+        }
+    )
+
+    batch: Label = Field(description="the client's name for it; the same batch again is accepted and changes nothing")
+    pulls: Annotated[dict[str, Annotated[Whole, Field(ge=0, le=2**53)]], Field(min_length=1, max_length=MOST_ARMS)]
+    sums: Annotated[dict[str, Reward], Field(max_length=MOST_ARMS)]
+
+
+ASK = TypeAdapter(Ask)
+TELL = TypeAdapter(Tell)

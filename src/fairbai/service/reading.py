@@ -1,0 +1,123 @@
+"""What can be seen of experiments. All of it is read from the database, so that only what is on disk is shown."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Row, and_, or_, select
+
+from fairbai.service.book import Book, finite, means
+from fairbai.service.database import Database
+from fairbai.service.operations import check_edge_mode, stopped
+from fairbai.service.refusals import no_such_experiment
+from fairbai.service.schema import experiments, history
+from fairbai.stopping import Mixture
+from fairbai.stopping.intervals import intervals
+
+LISTED = [experiments.c[name] for name in ("id", "name", "created_at", "decided", "stopped", "closed")]
+LISTED += [experiments.c[name] for name in ("recommendation", "assigned", "observed")]
+
+
+def iso(at: float) -> str:
+    """A time as text, in UTC."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def listed(database: Database, limit: int, after: str | None) -> dict[str, Any]:
+    """Experiments, newest first; ``after`` is the last id of the page before."""
+    statement = select(*LISTED).order_by(experiments.c.created_at.desc(), experiments.c.id.desc()).limit(limit + 1)
+    with database.reader.connect() as connection:
+        if after is not None:
+            found = connection.execute(select(experiments.c.created_at).where(experiments.c.id == after)).one_or_none()
+            if found is None:
+                raise no_such_experiment(after)
+            same_time = and_(experiments.c.created_at == found.created_at, experiments.c.id < after)
+            statement = statement.where(or_(experiments.c.created_at < found.created_at, same_time))
+        rows = connection.execute(statement).all()
+    shown = [{**row._mapping, "created_at": iso(row.created_at)} for row in rows[:limit]]
+    return {"experiments": shown, "next": shown[-1]["id"] if len(rows) > limit else None}
+
+
+def row_of(database: Database, experiment: str) -> Row[Any]:
+    """The row of an experiment."""
+    with database.reader.connect() as connection:
+        row = connection.execute(select(experiments).where(experiments.c.id == experiment)).one_or_none()
+    if row is None:
+        raise no_such_experiment(experiment)
+    return row
+
+
+def status(database: Database, experiment: str) -> dict[str, Any]:
+    """The whole status of an experiment."""
+    row = row_of(database, experiment)
+    book = Book.read(row.config, row.state)
+    now = book.identifier.status()
+    pending = now.assigned - now.observed - np.array(book.expired)
+    return {
+        "id": row.id,
+        "name": row.name,
+        "created_at": iso(row.created_at),
+        "version": row.version,
+        "config": {name: value for name, value in book.config.items() if name not in ("name", "arms")},
+        "trials": book.identifier.trials,
+        "observed": int(now.observed.sum()),
+        "pending": int(pending.sum()),
+        "expired": sum(book.expired),
+        "late": book.late,
+        "arms": _arms(book, pending),
+        "glr": finite(now.glr),
+        "threshold": finite(now.threshold),
+        "proved": now.proved,
+        "closed": row.closed,
+        **book.answer(),
+        "expected_trials_to_go": 0.0 if book.stopped else finite(now.expected_remaining),
+    }
+
+
+def _arms(book: Book, pending: Any) -> list[dict[str, Any]]:
+    now, identifier = book.identifier.status(), book.identifier
+    rule = identifier.stopping if isinstance(identifier.stopping, Mixture) else Mixture()
+    known = np.nan_to_num(now.means)
+    ends = intervals(identifier.family, now.observed.astype(float), known, identifier.delta, rule)
+    return [
+        {
+            "arm": label,
+            "assigned": int(now.assigned[arm]),
+            "observed": int(now.observed[arm]),
+            "pending": int(pending[arm]),
+            "mean": mean,
+            "interval": [finite(ends[arm, 0]), finite(ends[arm, 1])],
+            "share": float(now.shares[arm]),
+            "floor": float(now.floors[arm]),
+        }
+        for arm, (label, mean) in enumerate(zip(book.labels, means(now), strict=True))
+    ]
+
+
+def points(database: Database, experiment: str, most: int) -> dict[str, Any]:
+    """The history of an experiment: at most so many points, about evenly spaced in the logarithm of the trials."""
+    labels = json.loads(row_of(database, experiment).config)["arms"]
+    statement = select(history).where(history.c.experiment == experiment).order_by(history.c.trials)
+    with database.reader.connect() as connection:
+        rows = connection.execute(statement).all()
+    if len(rows) > most:
+        rows = [rows[index] for index in np.linspace(0, len(rows) - 1, most).round().astype(int).tolist()]
+    shown = [{"trials": row.trials, "at": iso(row.at), **json.loads(row.data)} for row in rows]
+    return {"arms": labels, "points": shown}
+
+
+def policy(database: Database, experiment: str, trials: int, seconds: float) -> tuple[str, dict[str, Any]]:
+    """The share of every arm in the next trials, for nodes that choose by themselves, and its ETag."""
+    row = row_of(database, experiment)
+    book = Book.read(row.config, row.state)
+    if book.stopped:
+        raise stopped(book)
+    check_edge_mode(book)
+    shares = book.identifier.policy(trials).tolist()
+    return f'"{row.version}-{trials}"', {
+        "version": row.version,
+        "trials": trials,
+        "seconds": seconds,
+        "probabilities": dict(zip(book.labels, shares, strict=True)),
+    }

@@ -1,0 +1,192 @@
+"""The calls. Bodies are parsed here rather than by FastAPI: once, straight from bytes, and with our own errors."""
+
+import secrets
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query, Request
+from pydantic import TypeAdapter
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response, StreamingResponse
+
+from fairbai.service import answers, export, forms, operations, reading, trials
+from fairbai.service.book import encode, new_book
+from fairbai.service.refusals import Refusal, invalid
+from fairbai.service.service import Service
+
+router = APIRouter(prefix="/v1")
+EXPERIMENT = TypeAdapter(forms.Experiment)
+BATCH = TypeAdapter(forms.Batch)
+KEY_HEADER = "idempotency-key"
+EXPORTS: dict[str, Any] = {"content": {kind.split(";")[0]: {"schema": {}} for kind in export.MEDIA.values()}}
+
+
+def _body(form: str, *headers: str) -> dict[str, Any]:
+    """The part of OpenAPI that describes the body of a request."""
+    schema = {"$ref": f"#/components/schemas/{form}"}
+    described: dict[str, Any] = {
+        "requestBody": {"required": form != "Ask", "content": {"application/json": {"schema": schema}}}
+    }
+    if headers:
+        described["parameters"] = [
+            {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "required": False,
+                "description": "a name for the call; the same call with the same name happens once",
+                "schema": {"type": "string", "minLength": 1, "maxLength": trials.MOST_KEY, "pattern": "^[!-~]+$"},
+            }
+        ]
+    return described
+
+
+def _json(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(encode(content), status, headers, media_type="application/json")
+
+
+def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+# --- experiments ------------------------------------------------------------------------------------------------
+
+
+@router.post(
+    "/experiments",
+    status_code=201,
+    response_model=answers.Created,
+    openapi_extra=_body("Experiment", KEY_HEADER),
+    tags=["experiments"],
+)
+async def create(request: Request) -> Response:
+    """Begin an experiment."""
+    form: forms.Experiment = trials.parse(EXPERIMENT, await request.body())
+    key = trials.checked_key(request.headers.get(KEY_HEADER))
+    name, config = secrets.token_hex(8), form.config()
+    try:
+        experiment, found = await _service(request).writer.submit(lambda ledger: ledger.create(name, config, key))
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    if experiment != name and not _same(form, found):
+        raise Refusal(409, "The key was used before", "Idempotency-Key must be new: it stands for another experiment")
+    return _json({"id": experiment, **found}, 201, {"Location": f"/v1/experiments/{experiment}"})
+
+
+def _same(form: forms.Experiment, found: dict[str, Any]) -> bool:
+    """Whether an experiment is the one that a form describes."""
+    wanted = new_book(form.config()).config
+    seed = found["seed"] if form.seed is None else form.seed
+    return {**wanted, "seed": seed} == found
+
+
+@router.get("/experiments", response_model=answers.List, tags=["experiments"])
+async def list_experiments(
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    after: Annotated[
+        str | None, Query(max_length=32, pattern="^[0-9a-f]+$", description="the `next` of a list")
+    ] = None,
+) -> Response:
+    """Experiments, newest first."""
+    return _json(await run_in_threadpool(reading.listed, _service(request).database, limit, after))
+
+
+@router.get("/experiments/{experiment}", response_model=answers.Status, tags=["experiments"])
+async def status(request: Request, experiment: str) -> Response:
+    """All that is known of an experiment."""
+    return _json(await run_in_threadpool(reading.status, _service(request).database, experiment))
+
+
+@router.post("/experiments/{experiment}/close", response_model=answers.Answer, tags=["experiments"])
+async def close(request: Request, experiment: str) -> Response:
+    """Stop by hand, for ever. Rewards of tickets that are out are still counted, and do not change the answer."""
+    return _json(await _service(request).writer.submit(operations.Close(experiment)))
+
+
+# --- trials -----------------------------------------------------------------------------------------------------
+
+
+@router.post(
+    "/experiments/{experiment}/ask",
+    response_model=answers.Asked,
+    openapi_extra=_body("Ask", KEY_HEADER),
+    tags=["trials"],
+)
+async def ask(request: Request, experiment: str) -> Response:
+    """Tickets for the next trials, each with its arm."""
+    key = request.headers.get(KEY_HEADER)
+    text = await trials.ask(_service(request).writer, experiment, await request.body(), key)
+    return Response(text, media_type="application/json")
+
+
+@router.post(
+    "/experiments/{experiment}/tell", response_model=answers.Told, openapi_extra=_body("Tell"), tags=["trials"]
+)
+async def tell(request: Request, experiment: str) -> Response:
+    """What tickets earned. The same reward again is accepted and changes nothing."""
+    text = await trials.tell(_service(request).writer, experiment, await request.body(), None)
+    return Response(text, media_type="application/json")
+
+
+# --- edge mode --------------------------------------------------------------------------------------------------
+
+
+@router.get("/experiments/{experiment}/policy", response_model=answers.Policy, responses={304: {}}, tags=["edge mode"])
+async def policy(
+    request: Request,
+    experiment: str,
+    trials: Annotated[int, Query(ge=1, le=2**53, description="of all nodes until they ask again")] = 1000,
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> Response:
+    """The share of every arm in the next trials, for nodes that choose by themselves."""
+    service = _service(request)
+    seconds = service.settings.policy_seconds
+    tag, found = await run_in_threadpool(reading.policy, service.database, experiment, trials, seconds)
+    headers = {"ETag": tag, "Cache-Control": f"private, max-age={int(seconds)}"}
+    if if_none_match is not None and tag in [part.strip() for part in if_none_match.split(",")]:
+        return Response(status_code=304, headers=headers)
+    return _json(found, headers=headers)
+
+
+@router.post(
+    "/experiments/{experiment}/batches",
+    response_model=answers.Reported,
+    openapi_extra=_body("Batch"),
+    tags=["edge mode"],
+)
+async def batches(request: Request, experiment: str) -> Response:
+    """Trials that a node assigned by itself, as counts and sums. The same batch again changes nothing."""
+    form: forms.Batch = trials.parse(BATCH, await request.body())
+    service = _service(request)
+    labels = await run_in_threadpool(service.labels, experiment)
+    for label in (*form.pulls, *form.sums):
+        if label not in labels:
+            raise Refusal(404, "No such arm", f"arm must be one of this experiment, got {label!r}")
+    pulls = [form.pulls.get(label, 0) for label in labels]
+    sums = [float(form.sums.get(label, 0.0)) for label in labels]
+    return _json(
+        await service.writer.submit(operations.Batch(experiment, f"{experiment}:batch:{form.batch}", pulls, sums))
+    )
+
+
+# --- looking back -----------------------------------------------------------------------------------------------
+
+
+@router.get("/experiments/{experiment}/events", response_class=Response, responses={200: EXPORTS}, tags=["log"])
+async def events(
+    request: Request,
+    experiment: str,
+    form: Annotated[Literal["csv", "ndjson", "parquet"], Query(alias="format")] = "csv",
+) -> Response:
+    """The whole log."""
+    chunks = await run_in_threadpool(export.export, _service(request).database, experiment, form)
+    headers = {"Content-Disposition": f'attachment; filename="{experiment}.{form}"'}
+    return StreamingResponse(chunks, headers=headers, media_type=export.MEDIA[form])
+
+
+@router.get("/experiments/{experiment}/history", response_model=answers.History, tags=["log"])
+async def history(
+    request: Request, experiment: str, most: Annotated[int, Query(alias="points", ge=2, le=1000)] = 200
+) -> Response:
+    """Shares, means and GLR over time, at about geometrically growing numbers of trials."""
+    return _json(await run_in_threadpool(reading.points, _service(request).database, experiment, most))

@@ -1,0 +1,54 @@
+"""Starting a server."""
+
+import tempfile
+from collections.abc import Callable
+
+import uvicorn
+from sqlalchemy import func, select
+
+from fairbai.service import metrics
+from fairbai.service.database import Database, open_database, upgrade
+from fairbai.service.keys import create_key
+from fairbai.service.schema import keys
+from fairbai.service.settings import Settings
+
+PATIENCE = 120  # seconds: a worker that compiles the kernels for the first time does not answer meanwhile
+APP = "fairbai.service.app:from_environment"
+
+
+def serve(settings: Settings, host: str, port: int, workers: int, say: Callable[[str], None] = print) -> None:
+    """Prepare the database, and serve until interrupted."""
+    database = open_database(settings.database, settings.synchronous)
+    try:
+        if workers > 1 and database.is_sqlite:
+            raise ValueError(
+                f"workers must be 1 on SQLite, where one process writes, got {workers}: "
+                "use PostgreSQL for more (--database postgresql://user@host/name)"
+            )
+        upgrade(database)
+        first = first_key(database)
+    finally:
+        database.close()
+    if first is not None:
+        say(f"admin key (it is shown only once): {first}")
+    settings.to_environment()
+    with tempfile.TemporaryDirectory(prefix="fairbai-metrics-") as directory:
+        if workers > 1:
+            metrics.share(directory)
+        uvicorn.run(
+            APP,
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            access_log=False,  # it would cost as much as the requests, and proxies write one anyway
+            server_header=False,
+            timeout_worker_healthcheck=PATIENCE,
+        )
+
+
+def first_key(database: Database) -> str | None:
+    """A key for the first admin, if there is no key at all."""
+    with database.reader.connect() as connection:
+        count = connection.execute(select(func.count()).select_from(keys)).scalar_one()
+    return create_key(database, "admin", "first") if count == 0 else None

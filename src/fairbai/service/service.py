@@ -1,0 +1,61 @@
+"""What lives as long as a server: its database, its writer, its keys, and the search for overdue tickets."""
+
+import asyncio
+import contextlib
+import json
+from functools import lru_cache
+
+from fairbai.service import leases
+from fairbai.service.book import Book, encode, new_book
+from fairbai.service.database import open_database, upgrade
+from fairbai.service.keys import Keyring
+from fairbai.service.metrics import Metrics
+from fairbai.service.reading import row_of
+from fairbai.service.settings import Settings
+from fairbai.service.writer import Writer
+
+
+class Service:
+    """A running service.
+
+    Args:
+        settings: Of the server.
+        metrics: Where it counts.
+    """
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self.settings = settings
+        self.database = open_database(settings.database, settings.synchronous)
+        upgrade(self.database)
+        self.keyring = Keyring(self.database, settings.failures)
+        self.writer = Writer(self.database, metrics)
+        self.labels = lru_cache(maxsize=1000)(self._labels)
+        metrics.watch(lambda: self.writer.waiting)
+
+    async def start(self) -> None:
+        """Begin to work."""
+        await asyncio.to_thread(_warm_up)
+        self.writer.start()
+        self._sweeping = asyncio.create_task(leases.sweep_for_ever(self.database, self.writer, self.settings.sweep))
+
+    async def stop(self) -> None:
+        """Finish what was begun."""
+        self._sweeping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._sweeping
+        await self.writer.stop()
+        self.database.close()
+
+    def _labels(self, experiment: str) -> tuple[str, ...]:
+        return tuple(json.loads(row_of(self.database, experiment).config)["arms"])
+
+
+def _warm_up() -> None:
+    """Load the compiled kernels, so that the first request does not wait for them."""
+    defaults = {"family": "gaussian", "rates": "constant", "sampling": "fair_top_two", "stopping": "mixture"}
+    book = new_book({"arms": ["a", "b"], "delta": 0.1, "settle": True, "seed": 0, "lease": None, **defaults})
+    for _ in range(4):
+        book.tell(book.ask(1), [0.0], [], 0)
+    book.identifier.policy(2)
+    book.tell_batch([1, 1], [0.0, 0.0])
+    Book.read(encode(book.config), book.row()["state"]).identifier.status()

@@ -1,0 +1,40 @@
+"""What can be set about a server."""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from typing import Self
+
+from fairbai.service.database import DEFAULT
+
+VARIABLE = "FAIRBAI_SERVICE"  # how the settings reach worker processes
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Of one server.
+
+    Attributes:
+        database: The URL of the database.
+        synchronous: Whether a commit waits for the disk; False is for tests that must see a loss.
+        largest_body: Bytes of a request.
+        failures: Wrong keys a minute of an address.
+        sweep: Seconds between two searches for tickets whose lease ran out.
+        policy_seconds: How long a policy holds.
+    """
+
+    database: str = DEFAULT
+    synchronous: bool = True
+    largest_body: int = 2_000_000
+    failures: int = 20
+    sweep: float = 5.0
+    policy_seconds: float = 60.0
+
+    def to_environment(self) -> None:
+        """Hand the settings on to processes that are started from here."""
+        os.environ[VARIABLE] = json.dumps(asdict(self))
+
+    @classmethod
+    def from_environment(cls) -> Self:
+        """The settings of the process that started this one."""
+        return cls(**json.loads(os.environ.get(VARIABLE, "{}")))

@@ -1,0 +1,144 @@
+"""Replaying logs: what is stored must be exactly what the log gives."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select
+
+from fairbai.service.book import encode, new_book
+from fairbai.service.database import Database
+from fairbai.service.operations import Ask, Batch, Close, Expire, Operation, Page, Tell, Ticket, read_event
+from fairbai.service.schema import events, experiments, history, tickets
+
+CHUNK = 1_000
+
+
+def verify(database: Database) -> Iterator[tuple[str, list[str]]]:
+    """The id of every experiment, and where its log and its state differ; nothing should."""
+    with database.reader.connect() as connection:
+        names = connection.execute(select(experiments.c.id).order_by(experiments.c.created_at)).scalars().all()
+    for name in names:
+        with database.snapshot() as connection:
+            yield name, verify_experiment(connection, name)
+
+
+def verify_experiment(connection: Connection, experiment: str) -> list[str]:
+    """Replay the log of an experiment from its creation; returns what differs, in words.
+
+    Args:
+        connection: Sees the database as it was at one moment, so that the service may go on meanwhile.
+        experiment: Its id.
+    """
+    row = connection.execute(select(experiments).where(experiments.c.id == experiment)).one()
+    log = _log(connection, experiment, row.version)
+    first = next(log, None)
+    if first is None or first.kind != "created":
+        return [f"event 1 must be created, got {None if first is None else first.kind}"]
+    page = Page(experiment, new_book(read_event(first.data)), first.at)
+    page.log("created", page.book.config)
+    points: list[dict[str, Any]] = []
+    differences = _compare_event(page, first)
+    for event in log:
+        if differences:
+            return differences  # what follows would differ too
+        if not page.new_events:
+            page.at = event.at
+            try:
+                _operation(experiment, event).apply(page)
+            except Exception as error:
+                return [f"event {event.sequence} ({event.kind}) cannot be repeated: {error}"]
+        differences = _compare_event(page, event)
+        points += page.new_points
+        page.keyed.clear()
+        for rows in (page.new_tickets, page.told, page.expired, page.new_points):
+            rows.clear()
+    if page.new_events:
+        differences.append(f"event {page.new_events[0]['sequence']} ({page.new_events[0]['kind']}) is missing")
+    return (
+        differences
+        + _surplus(connection, page)
+        + _compare_state(page, row)
+        + _compare_tickets(connection, page)
+        + _compare_points(connection, experiment, points)
+    )
+
+
+def _log(connection: Connection, experiment: str, end: int) -> Iterator[Row[Any]]:
+    """The events up to a version, a chunk at a time."""
+    for start in range(0, end, CHUNK):
+        statement = (
+            select(events)
+            .where(events.c.experiment == experiment)
+            .where(events.c.sequence > start, events.c.sequence <= min(start + CHUNK, end))
+            .order_by(events.c.sequence)
+        )
+        yield from connection.execute(statement).all()
+
+
+def _operation(experiment: str, event: Row[Any]) -> Operation:
+    """The operation that an event is the record of."""
+    data = read_event(event.data)
+    if event.kind == "asked":
+        return Ask(experiment, event.key, data["n"])
+    if event.kind == "told":
+        return Tell(experiment, None, list(zip(data["tickets"], data["rewards"], strict=True)))
+    if event.kind == "batch":
+        return Batch(experiment, event.key, data["pulls"], data["sums"])
+    if event.kind == "expired":
+        return Expire(experiment, None, data["tickets"])
+    if event.kind == "closed":
+        return Close(experiment)
+    raise ValueError(f"kind must be one that starts an operation, got {event.kind!r}")
+
+
+def _compare_event(page: Page, event: Row[Any]) -> list[str]:
+    """Compare the oldest event that the replay gave with the one in the log, and take it away."""
+    if not page.new_events:
+        return [f"event {event.sequence} ({event.kind}) has no effect when it is repeated"]
+    again = page.new_events.pop(0)
+    stored = dict(event._mapping)
+    return [
+        f"event {event.sequence}: {name} is {stored[name]!r}, replayed {again[name]!r}"
+        for name in ("sequence", "kind", "key", "data")
+        if stored[name] != again[name]
+    ]
+
+
+def _surplus(connection: Connection, page: Page) -> list[str]:
+    """Rows that the log does not know of."""
+    counted = {"events": (events, page.book.version), "tickets": (tickets, page.book.tickets)}
+    result = []
+    for name, (table, expected) in counted.items():
+        statement = select(func.count()).select_from(table).where(table.c.experiment == page.experiment)
+        found = connection.execute(statement).scalar_one()
+        if found != expected:
+            result.append(f"there are {found} {name}, replayed {expected}")
+    return result
+
+
+def _compare_state(page: Page, row: Row[Any]) -> list[str]:
+    stored = dict(row._mapping)
+    again = {"config": encode(page.book.config), "name": page.book.config["name"], **page.book.row()}
+    return [f"{name} is {stored[name]!r}, replayed {value!r}" for name, value in again.items() if stored[name] != value]
+
+
+def _compare_tickets(connection: Connection, page: Page) -> list[str]:
+    columns = [tickets.c[name] for name in ("number", *Ticket._fields)]
+    end = page.book.tickets
+    for start in range(0, end, CHUNK):
+        statement = select(*columns).where(
+            tickets.c.experiment == page.experiment,
+            tickets.c.number >= start,
+            tickets.c.number < min(start + CHUNK, end),
+        )
+        stored = {number: Ticket(*rest) for number, *rest in connection.execute(statement)}
+        for number in range(start, min(start + CHUNK, end)):
+            if stored.get(number) != page.tickets[number]:
+                return [f"ticket {number} is {stored.get(number)}, replayed {page.tickets[number]}"]
+    return []
+
+
+def _compare_points(connection: Connection, experiment: str, points: list[dict[str, Any]]) -> list[str]:
+    statement = select(history).where(history.c.experiment == experiment).order_by(history.c.trials)
+    stored = [dict(row._mapping) for row in connection.execute(statement)]
+    return [] if stored == points else ["the points of the history differ"]

@@ -1,0 +1,144 @@
+"""Group commit: requests that wait at the same time share one transaction, and so one wait for the disk."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from sqlalchemy.exc import DBAPIError
+
+from fairbai.service.database import Database, explained
+from fairbai.service.ledger import Ledger
+from fairbai.service.metrics import Metrics
+from fairbai.service.operations import Operation
+from fairbai.service.refusals import Refusal, unavailable
+
+MOST_WAITING = 10_000  # operations
+MOST_ROWS = 20_000  # of a transaction, about: others wait for it
+
+log = logging.getLogger("fairbai.service")
+
+Work = Operation | Callable[[Ledger], Any]
+Waiting = tuple[Work, asyncio.Future[Any]]
+
+
+class Writer:
+    """The thread of a process that writes.
+
+    ``submit`` is called in the event loop; the future that it returns is done when the operation is on disk.
+    """
+
+    def __init__(self, database: Database, metrics: Metrics) -> None:
+        self._database = database
+        self._metrics = metrics
+        self._ledger = Ledger(database.writer)
+        self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._work, name="fairbai-writer", daemon=True)
+        self._closing = False
+
+    def start(self) -> None:
+        """Begin, in the running event loop."""
+        self._loop = asyncio.get_running_loop()
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Finish what waits, and end the thread."""
+        self._closing = True
+        self._queue.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    @property
+    def waiting(self) -> int:
+        """How many operations have not begun."""
+        return self._queue.qsize()
+
+    def submit(self, work: Work) -> asyncio.Future[Any]:
+        """Queue an operation, or a function of the ledger that needs a transaction of its own."""
+        if self._closing:
+            raise unavailable("the service is shutting down")
+        if self._queue.qsize() >= MOST_WAITING:
+            raise unavailable("too many requests wait for the database")
+        assert self._loop is not None
+        future: asyncio.Future[Any] = self._loop.create_future()
+        self._queue.put((work, future))
+        return future
+
+    # --- in the thread ------------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        try:
+            self._work_until_the_end()
+        finally:
+            self._ledger.close()
+
+    def _work_until_the_end(self) -> None:
+        while (first := self._queue.get()) is not None:
+            group, last = self._take(first)
+            done = self._run(group)
+            assert self._loop is not None
+            self._loop.call_soon_threadsafe(_resolve, done)
+            if last:
+                return
+
+    def _take(self, first: Waiting) -> tuple[list[Waiting], bool]:
+        """All that waits, up to a bound, and whether the end has come."""
+        group, rows = [first], _size(first)
+        try:
+            while rows < MOST_ROWS:
+                following = self._queue.get_nowait()
+                if following is None:
+                    return group, True
+                group.append(following)
+                rows += _size(following)
+        except Empty:
+            pass
+        return group, False
+
+    def _run(self, group: list[Waiting]) -> list[tuple[asyncio.Future[Any], Any]]:
+        shared = [(work, future) for work, future in group if isinstance(work, Operation)]
+        alone = [(work, future) for work, future in group if not isinstance(work, Operation)]
+        done = [(future, self._try(lambda work=work: work(self._ledger))) for work, future in alone]  # type: ignore[misc]
+        if shared:
+            operations = [work for work, _ in shared]
+            results = self._try(lambda: self._ledger.run(operations))
+            if isinstance(results, Refusal):  # the database failed, and with it all of them
+                results = [results] * len(shared)
+            elif isinstance(results, BaseException):  # a bug in one of them, which the others should not pay for
+                results = [self._alone(operation) for operation in operations]
+            else:
+                self._metrics.committed(len(shared))
+            done += [(future, result) for (_, future), result in zip(shared, results, strict=True)]
+        return done
+
+    def _alone(self, operation: Operation) -> Any:
+        result = self._try(lambda: self._ledger.run([operation])[0])
+        if isinstance(result, BaseException) and not isinstance(result, Refusal):
+            log.error("%s failed", type(operation).__name__, exc_info=result)
+        return result
+
+    def _try(self, function: Callable[[], Any]) -> Any:
+        """What a function returns or raises; trouble with the database becomes a Refusal that hides its details."""
+        try:
+            return function()
+        except DBAPIError as error:
+            log.error("not committed: %s", explained(self._database.url, error))
+            return unavailable("the database did not confirm the request; it is safe to repeat it")
+        except Exception as error:
+            return error
+
+
+def _size(waiting: Waiting) -> int:
+    return waiting[0].size if isinstance(waiting[0], Operation) else 1
+
+
+def _resolve(done: list[tuple[asyncio.Future[Any], Any]]) -> None:
+    for future, result in done:
+        if future.cancelled():  # the client has gone; what it asked for is done all the same
+            continue
+        if isinstance(result, BaseException):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
