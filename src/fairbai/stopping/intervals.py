@@ -1,4 +1,4 @@
-"""Intervals for the means that hold at all times at once, by the mixtures of the rule ``Mixture``.
+"""Intervals for the means that hold at all times at once, by the mixtures of ``TwoSidedMixture``.
 
 For every family and every arm, the mixture of likelihoods over a fixed prior, divided by the likelihood at the true
 mean, is a martingale that begins at 1. By Ville's inequality it passes 1/α at any time with probability at most α, so
@@ -17,12 +17,14 @@ import numpy as np
 from fairbai.kernels import stopping as kernels
 from fairbai.problems.checks import Array
 from fairbai.problems.families import Family
-from fairbai.stopping.rules import Mixture
+from fairbai.stopping.rules import Mixture, TwoSidedMixture
 
 STEPS = 200  # of a bisection, which stops earlier when no number is left between its ends
 
 
-def intervals(family: Family, observed: Array, means: Array, delta: float, rule: Mixture | None = None) -> Array:
+def intervals(
+    family: Family, observed: Array, means: Array, delta: float, rule: Mixture | TwoSidedMixture | None = None
+) -> Array:
     """The ends of an interval for the mean of every arm, one row an arm.
 
     With probability at least 1 - delta all of them hold the true means, at all times at once: delta is divided by the
@@ -43,8 +45,8 @@ def intervals(family: Family, observed: Array, means: Array, delta: float, rule:
             variance = float(family.scales(len(means))[arm])
             result[arm] = _gaussian(mean, count, variance, mixture.kappa, log_level)
         else:
-            parameter = mixture.parameter(family)
-            room = log_level + float(kernels.penalty(family.code, kernels.MIXTURE, parameter, count, count * mean))
+            two_sided = (kernels.TWO_SIDED_MIXTURE, mixture.kappa, mixture.prior_mean)
+            room = log_level + float(kernels.penalty(family.code, *two_sided, count, count * mean))
             result[arm] = [_end(family, mean, room / count, end) for end in _domain(family)]
     return result
 
