@@ -89,3 +89,4 @@ def recount(codes, reals, state, numbers):
         else:
             numbers[UNSEEN] += 1.0
     numbers[SPARE] = spare_share(state[FLOOR])
+    evidence(codes[FAMILY], codes[STOPPING], reals[KAPPA], reals[SIZE], state, numbers, np.inf)  # for the costs of ties
