@@ -16,9 +16,11 @@ Start = Callable[..., Server]
 def cluster() -> Iterator[Cluster]:
     """A PostgreSQL of this session; never skipped, because a wheel brings it."""
     found = Cluster()
-    found.start()
-    yield found
-    found.remove()
+    try:
+        found.start()
+        yield found
+    finally:
+        found.remove()
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 /* A disk that can be watched and broken: preloaded into a server, it looks at the files in the directory DISK_WATCHED.
 
    - Every fsync and fdatasync of such a file appends a byte to DISK_SYNCS: the size of that file is their number.
-   - After it, the file is copied to the directory DISK_SURVIVES. What is there is what a power cut leaves.
+   - After it, the file is copied to the directory DISK_SURVIVES. What is there is what a power cut leaves; files that
+     are removed are removed there too.
    - While the file DISK_FAULT exists, writes to such a file fail with the errno that it holds.
 
    Each part works where its variable is set. A process that is killed cannot show what a power cut would lose, because
@@ -16,20 +17,26 @@
 #include <unistd.h>
 
 typedef int (*sync_function)(int);
+typedef int (*unlink_function)(const char *);
 typedef ssize_t (*write_function)(int, const void *, size_t, off_t);
 
-/* Whether the file is one of those to look at; its name without the directory in `name`. */
-static int watched(int file, char *name, size_t size) {
+/* The name of a file without the directory that is watched; NULL if it is elsewhere. */
+static const char *name_in_watched(const char *path) {
     const char *directory = getenv("DISK_WATCHED");
+    size_t prefix = directory ? strlen(directory) : 0;
+    return prefix && !strncmp(path, directory, prefix) && path[prefix] == '/' ? path + prefix + 1 : NULL;
+}
+
+/* The same for a file that is open. */
+static int watched(int file, char *name, size_t size) {
     char link[64], path[4096];
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-    ssize_t length = directory ? readlink(link, path, sizeof path - 1) : -1;
+    ssize_t length = readlink(link, path, sizeof path - 1);
     if (length < 0) return 0;
     path[length] = 0;
-    size_t prefix = strlen(directory);
-    if (strncmp(path, directory, prefix) || path[prefix] != '/') return 0;
-    snprintf(name, size, "%s", path + prefix + 1);
-    return 1;
+    const char *found = name_in_watched(path);
+    if (found) snprintf(name, size, "%s", found);
+    return found != NULL;
 }
 
 static void count(void) {
@@ -79,6 +86,18 @@ static ssize_t written(int file, const void *data, size_t size, off_t place, con
         return -1;
     }
     return ((write_function)dlsym(RTLD_NEXT, function))(file, data, size, place);
+}
+
+int unlink(const char *path) {
+    unlink_function real = (unlink_function)dlsym(RTLD_NEXT, "unlink");
+    const char *name = name_in_watched(path), *directory = getenv("DISK_SURVIVES");
+    int result = real(path);
+    if (result == 0 && name && directory) {
+        char kept[4200];
+        snprintf(kept, sizeof kept, "%s/%s", directory, name);
+        real(kept);
+    }
+    return result;
 }
 
 int fsync(int file) { return synced(file, "fsync"); }

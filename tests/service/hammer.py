@@ -72,7 +72,7 @@ class Client:
                 self._connection = None
             if not self._order["patient"]:
                 raise SystemExit(0)
-            time.sleep(0.02)
+            time.sleep(0.05)
 
     def _write(self, line: dict[str, Any]) -> None:
         self._journal.write(json.dumps(line) + "\n")
