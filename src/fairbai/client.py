@@ -125,7 +125,7 @@ def _wait(attempt: int, response: httpx.Response | None) -> float:
     """Seconds until the next attempt: what the service asks for, or longer and longer, at random."""
     if response is not None and response.headers.get("Retry-After", "").isdigit():
         return min(LONGEST_WAIT, float(response.headers["Retry-After"]))
-    return min(LONGEST_WAIT, 0.1 * 2**attempt) * random.uniform(0.5, 1.0)
+    return min(LONGEST_WAIT, 0.1 * 2.0**attempt) * random.uniform(0.5, 1.0)
 
 
 def _tickets(response: httpx.Response) -> list[Ticket]:

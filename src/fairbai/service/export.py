@@ -61,7 +61,7 @@ def _lines(row: Any, labels: list[str]) -> Iterator[Line]:
         for number, arm in zip(data["tickets"], data["arms"], strict=True):
             yield line | {"ticket": str(number), "arm": labels[arm]}
     elif row.kind == "batch":
-        name = row.key.partition(":")[2]
+        name = row.key.split(":", 2)[2]
         for label, pulls, total in zip(labels, data["pulls"], data["sums"], strict=True):
             yield line | {"arm": label, "reward": total, "pulls": pulls, "detail": encode({"batch": name})}
     else:

@@ -3,7 +3,7 @@
 import secrets
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
 MOST_ARMS = 1_000
 MOST_TICKETS = 10_000  # in one call
@@ -16,6 +16,13 @@ LARGEST_SEED = 2**53 - 1  # what every JSON reader keeps
 Label = Annotated[str, Field(min_length=1, max_length=MOST_LABEL, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Reward = Annotated[float, Field(ge=-LARGEST_REWARD, le=LARGEST_REWARD, allow_inf_nan=False)]
 Kind = Annotated[str, Field(max_length=50)] | dict[str, Any]
+
+
+def _different(labels: list[str]) -> list[str]:
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise ValueError(f"arms must have different labels, got {twice!r} twice")
+    return labels
 
 
 class Form(BaseModel):
@@ -43,7 +50,11 @@ class Experiment(Form):
     )
 
     name: Label
-    arms: Annotated[list[Label], Field(min_length=2, max_length=MOST_ARMS)]
+    arms: Annotated[
+        list[Label],
+        Field(min_length=2, max_length=MOST_ARMS, json_schema_extra={"uniqueItems": True}),
+        AfterValidator(_different),
+    ]
     delta: Annotated[float, Field(gt=0.0, lt=0.5)]
     family: Kind = "gaussian"
     rates: Kind = "constant"

@@ -10,10 +10,11 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, and_, bindparam, select
+from sqlalchemy import Connection, Engine, bindparam, false, select
 from sqlalchemy.exc import IntegrityError
 
 from fairbai.service.book import Book, encode, new_book
+from fairbai.service.bulk import inserting, updating
 from fairbai.service.operations import Operation, Page, Ticket, read_event
 from fairbai.service.refusals import Refusal, no_such_experiment
 from fairbai.service.schema import events, experiments, history, tickets
@@ -21,12 +22,9 @@ from fairbai.service.schema import events, experiments, history, tickets
 MOST_BOOKS = 256  # in memory
 CHUNK = 1000  # values in one IN (...)
 
-_one_ticket = and_(tickets.c.experiment == bindparam("of_experiment"), tickets.c.number == bindparam("of_number"))
-INSERT_EVENTS = events.insert()
-INSERT_TICKETS = tickets.insert().values(waiting=True)
-INSERT_POINTS = history.insert()
-UPDATE_TOLD = tickets.update().where(_one_ticket).values(waiting=False, reward=bindparam("new_reward"))
-UPDATE_EXPIRED = tickets.update().where(_one_ticket).values(waiting=False)
+INSERT_EVENTS, INSERT_TICKETS, INSERT_POINTS = inserting(events), inserting(tickets), inserting(history)
+UPDATE_TOLD = updating(tickets, ("experiment", "number"), ("reward",), waiting=false())
+UPDATE_EXPIRED = updating(tickets, ("experiment", "number"), waiting=false())
 UPDATE_EXPERIMENTS = experiments.update().where(experiments.c.id == bindparam("of_experiment"))
 SELECT_VERSIONS = (
     select(experiments.c.id, experiments.c.version)
@@ -39,7 +37,7 @@ SELECT_TICKETS = select(
     tickets.c.number, tickets.c.arm, tickets.c.expires_at, tickets.c.waiting, tickets.c.reward
 ).where(tickets.c.experiment == bindparam("of_experiment"), tickets.c.number.in_(bindparam("numbers", expanding=True)))
 SELECT_KEYED = select(events.c.key, events.c.data).where(
-    events.c.experiment == bindparam("of_experiment"), events.c.key.in_(bindparam("keys", expanding=True))
+    events.c.key.is_not(None), events.c.key.in_(bindparam("keys", expanding=True))
 )
 
 
@@ -142,8 +140,7 @@ def _read_tickets(connection: Connection, page: Page, numbers: set[int]) -> None
 
 def _read_keyed(connection: Connection, page: Page, keys: set[str]) -> None:
     for chunk in _chunks(sorted(keys)):
-        values = {"of_experiment": page.experiment, "keys": chunk}
-        for key, data in connection.execute(SELECT_KEYED, values):
+        for key, data in connection.execute(SELECT_KEYED, {"keys": chunk}):
             page.keyed[key] = read_event(data)
 
 
@@ -165,9 +162,7 @@ def _write(connection: Connection, pages: Iterable[Page]) -> None:
         (UPDATE_EXPIRED, "expired"),
         (INSERT_POINTS, "new_points"),
     ):
-        rows = [row for page in changed for row in getattr(page, name)]
-        if rows:
-            connection.execute(statement, rows)
+        statement.run(connection, [row for page in changed for row in getattr(page, name)])
     connection.execute(UPDATE_EXPERIMENTS, [{"of_experiment": page.experiment, **page.book.row()} for page in changed])
 
 
@@ -181,5 +176,5 @@ def _insert(connection: Connection, page: Page, key: str | None) -> tuple[str, d
             return before.id, read_event(before.config)
     row = {"id": page.experiment, "key": key, "name": page.book.config["name"], "created_at": page.at, "config": config}
     connection.execute(experiments.insert(), {**row, **page.book.row()})
-    connection.execute(INSERT_EVENTS, page.new_events)
+    INSERT_EVENTS.run(connection, page.new_events)
     return page.experiment, page.book.config

@@ -117,10 +117,8 @@ class Ask(Operation):
         expires_at = None if book.lease is None else page.at + book.lease
         page.log("asked", {"first": first, "n": self.n, "arms": arms, "expires_at": expires_at}, self.key)
         for number, arm in enumerate(arms, first):
-            page.tickets[number] = Ticket(arm, expires_at, True, None)
-            page.new_tickets.append(
-                {"experiment": page.experiment, "number": number, "arm": arm, "expires_at": expires_at}
-            )
+            ticket = page.tickets[number] = Ticket(arm, expires_at, True, None)
+            page.new_tickets.append({"experiment": page.experiment, "number": number, **ticket._asdict()})
         return self._answer(book, first, arms, expires_at)
 
     def _answer(self, book: Book, first: int, arms: list[int], expires_at: float | None) -> dict[str, Any]:

@@ -145,7 +145,9 @@ async def batches(request: Request, experiment: str) -> Response:
             raise invalid(f"arm must be one of this experiment, got {label!r}")
     pulls = [form.pulls.get(label, 0) for label in labels]
     sums = [float(form.sums.get(label, 0.0)) for label in labels]
-    return _json(await service.writer.submit(operations.Batch(experiment, f"batch:{form.batch}", pulls, sums)))
+    return _json(
+        await service.writer.submit(operations.Batch(experiment, f"{experiment}:batch:{form.batch}", pulls, sums))
+    )
 
 
 # --- looking back -----------------------------------------------------------------------------------------------

@@ -46,11 +46,11 @@ events = Table(
     Column("sequence", BigInteger, primary_key=True),
     Column("at", Double, nullable=False),
     Column("kind", String(16), nullable=False),
-    Column("key", String(250)),  # what a client named the operation, so that it happens once
+    Column("key", String(250)),  # the experiment and what a client named the operation, so that it happens once
     Column("data", Text, nullable=False),
     sqlite_with_rowid=False,
 )
-Index("events_key", events.c.experiment, events.c.key, unique=True,
+Index("events_key", events.c.key, unique=True,
       sqlite_where=events.c.key.is_not(None), postgresql_where=events.c.key.is_not(None))  # fmt: skip
 
 tickets = Table(

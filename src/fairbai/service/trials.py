@@ -33,7 +33,7 @@ def checked_key(key: str | None) -> str | None:
 async def ask(writer: Writer, experiment: str, body: bytes, key: str | None) -> str:
     """Tickets for the next trials, as JSON."""
     form: forms.Ask = parse(forms.ASK, body)
-    name = None if checked_key(key) is None else f"ask:{key}"
+    name = None if checked_key(key) is None else f"{experiment}:ask:{key}"
     answer = await writer.submit(operations.Ask(experiment, name, form.n, form.serve_winner))
     if answer["expires_at"] is not None:
         answer["expires_at"] = iso(answer["expires_at"])

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, func, select
 
-from fairbai.service.book import new_book
+from fairbai.service.book import encode, new_book
 from fairbai.service.database import Database
 from fairbai.service.operations import Ask, Batch, Close, Expire, Operation, Page, Tell, Ticket, read_event
 from fairbai.service.schema import events, experiments, history, tickets
@@ -56,6 +56,7 @@ def verify_experiment(connection: Connection, experiment: str) -> list[str]:
         differences.append(f"event {page.new_events[0]['sequence']} ({page.new_events[0]['kind']}) is missing")
     return (
         differences
+        + _surplus(connection, page)
         + _compare_state(page, row)
         + _compare_tickets(connection, page)
         + _compare_points(connection, experiment, points)
@@ -103,9 +104,21 @@ def _compare_event(page: Page, event: Row[Any]) -> list[str]:
     ]
 
 
+def _surplus(connection: Connection, page: Page) -> list[str]:
+    """Rows that the log does not know of."""
+    counted = {"events": (events, page.book.version), "tickets": (tickets, page.book.tickets)}
+    result = []
+    for name, (table, expected) in counted.items():
+        statement = select(func.count()).select_from(table).where(table.c.experiment == page.experiment)
+        found = connection.execute(statement).scalar_one()
+        if found != expected:
+            result.append(f"there are {found} {name}, replayed {expected}")
+    return result
+
+
 def _compare_state(page: Page, row: Row[Any]) -> list[str]:
     stored = dict(row._mapping)
-    again = page.book.row()
+    again = {"config": encode(page.book.config), "name": page.book.config["name"], **page.book.row()}
     return [f"{name} is {stored[name]!r}, replayed {value!r}" for name, value in again.items() if stored[name] != value]
 
 

@@ -39,9 +39,7 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     named = sa.text("key IS NOT NULL")
-    op.create_index(
-        "events_key", "events", ["experiment", "key"], unique=True, sqlite_where=named, postgresql_where=named
-    )
+    op.create_index("events_key", "events", ["key"], unique=True, sqlite_where=named, postgresql_where=named)
     op.create_table(
         "tickets",
         sa.Column("experiment", sa.String(32), sa.ForeignKey("experiments.id"), primary_key=True),
@@ -52,8 +50,8 @@ def upgrade() -> None:
         sa.Column("reward", sa.Double),
         sqlite_with_rowid=False,
     )
-    waiting = sa.text("waiting")
-    op.create_index("tickets_overdue", "tickets", ["expires_at"], sqlite_where=waiting, postgresql_where=waiting)
+    waiting, as_number = sa.text("waiting"), sa.text("waiting = 1")  # how SQLAlchemy asks for it, so that it is used
+    op.create_index("tickets_overdue", "tickets", ["expires_at"], sqlite_where=as_number, postgresql_where=waiting)
     op.create_table(
         "history",
         sa.Column("experiment", sa.String(32), sa.ForeignKey("experiments.id"), primary_key=True),

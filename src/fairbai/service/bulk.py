@@ -1,0 +1,62 @@
+"""Many rows in one statement.
+
+SQLite runs inside our process, where a statement a row costs little. PostgreSQL gets one statement with the columns as
+arrays: it would else have to answer for every row.
+"""
+
+from typing import Any
+
+from sqlalchemy import Connection, Insert, Subquery, Table, Update, and_, bindparam, func, select, true
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects.postgresql import ARRAY
+
+
+class Bulk:
+    """A statement for rows, in both forms.
+
+    Args:
+        for_each: To be executed once a row.
+        for_all: To be executed once, with arrays.
+    """
+
+    def __init__(self, for_each: Insert | Update, for_all: Insert | Update) -> None:
+        compiled = for_each.compile(dialect=sqlite.dialect())
+        self._text, self._order = str(compiled), list(compiled.positiontup or ())
+        self._for_all = for_all
+
+    def run(self, connection: Connection, rows: list[dict[str, Any]]) -> None:
+        """Execute it for these rows."""
+        if not rows:
+            return
+        if connection.dialect.name == "sqlite":  # straight to the driver, which takes a tenth of the time
+            connection.exec_driver_sql(self._text, [tuple(row[name] for name in self._order) for row in rows])
+        else:
+            connection.execute(self._for_all, {name: [row[name] for row in rows] for name in rows[0]})
+
+
+def _arrays(table: Table, names: dict[str, str]) -> Subquery:
+    """Parameters that are arrays, as the columns of a table; ``names`` maps columns to parameters."""
+    columns = [
+        func.unnest(bindparam(parameter, type_=ARRAY(table.c[column].type))).label(column)
+        for column, parameter in names.items()
+    ]
+    return select(*columns).subquery("given")
+
+
+def inserting(table: Table) -> Bulk:
+    """Insert rows, each with all columns."""
+    names = list(table.c.keys())
+    given = _arrays(table, {name: name for name in names})
+    return Bulk(table.insert(), table.insert().from_select(names, select(*given.c)))
+
+
+def updating(table: Table, key: tuple[str, ...], values: tuple[str, ...] = (), **fixed: Any) -> Bulk:
+    """Update rows that are named by a key. Parameters are named as columns, with ``of_`` or ``new_`` before."""
+    names = {**{name: f"of_{name}" for name in key}, **{name: f"new_{name}" for name in values}}
+    given = _arrays(table, names)
+    each = and_(true(), *(table.c[name] == bindparam(f"of_{name}") for name in key))
+    joined = and_(true(), *(table.c[name] == given.c[name] for name in key))
+    return Bulk(
+        table.update().where(each).values({name: bindparam(f"new_{name}") for name in values} | fixed),
+        table.update().where(joined).values({name: given.c[name] for name in values} | fixed),
+    )

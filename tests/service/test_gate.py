@@ -1,0 +1,142 @@
+"""Who may do what, and what is too much."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from fairbai.service import keys
+from fairbai.service.keys import create_key, list_keys, revoke_key
+from tests.service.running import FORM, address, ask, create, opened, running, tell
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+def test_everything_but_healthz_needs_a_key(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        del client.http.headers["Authorization"]
+        assert client.get("/healthz").json() == {"status": "ok"}
+        for path in ("/readyz", "/metrics", "/openapi.json", "/v1/experiments", "/nothing"):
+            response = client.get(path)
+            assert response.status_code == 401, path
+            assert response.headers["www-authenticate"] == "Bearer"
+            assert response.headers["content-type"] == "application/problem+json"
+        for wrong in ("Basic x", "Bearer", "Bearer fb_", "Bearer fb_0_0", "Bearer ü"):
+            headers = {"Authorization": wrong.encode("latin-1").decode("latin-1")}
+            response = client.request("GET", "/readyz", headers=[(b"Authorization", headers["Authorization"].encode())])
+            assert response.status_code == 401, wrong
+
+
+def test_roles(tmp_path: Path) -> None:
+    url = address(tmp_path)
+    with running(url) as client, opened(url) as database:
+        at = create(client)
+        writer, reader = bearer(create_key(database, "writer")), bearer(create_key(database, "reader"))
+        assert client.post("/v1/experiments", json=FORM, headers=writer).status_code == 403
+        assert client.post(f"{at}/close", headers=writer).status_code == 403
+        assert client.post(f"{at}/ask", json={}, headers=writer).status_code == 200
+        refused = client.post(f"{at}/ask", json={}, headers=reader)
+        assert refused.status_code == 403
+        assert "a key of role writer is needed, got one of role reader" in refused.json()["detail"]
+        for path in (at, f"{at}/events", f"{at}/history", f"{at}/policy", "/v1/experiments", "/metrics", "/readyz"):
+            assert client.get(path, headers=reader).status_code == 200, path
+
+
+def test_revoked_key_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "REMEMBERED", 0.0)
+    url = address(tmp_path)
+    with running(url) as client, opened(url) as database:
+        key = create_key(database, "reader", "somebody")
+        assert client.get("/readyz", headers=bearer(key)).status_code == 200
+        revoke_key(database, key.split("_")[1])
+        assert client.get("/readyz", headers=bearer(key)).status_code == 401
+        assert [entry["revoked_at"] is not None for entry in list_keys(database)] == [False, True]
+        with pytest.raises(ValueError, match="key must be the id of a key, got 'nothing'"):
+            revoke_key(database, "nothing")
+
+
+def test_secrets_are_neither_stored_nor_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    url = address(tmp_path)
+    with running(url) as client:
+        key = client.http.headers["Authorization"].split()[1]
+        create(client)
+        client.get("/nothing")
+        secret = key.split("_", 2)[2]
+    for file in tmp_path.iterdir():
+        assert secret.encode() not in file.read_bytes()
+    assert secret not in caplog.text
+
+
+def test_wrong_keys_are_limited_and_good_ones_still_pass(tmp_path: Path) -> None:
+    url = address(tmp_path)
+    with running(url, failures=3) as client, opened(url) as database:
+        assert client.get("/readyz").status_code == 200
+        wrong = [client.get("/readyz", headers=bearer("fb_00_00")) for _ in range(5)]
+        assert [response.status_code for response in wrong] == [401, 401, 401, 429, 429]
+        assert 1 <= int(wrong[-1].headers["retry-after"]) <= 60
+        assert client.get("/readyz").status_code == 200  # a key that is remembered
+        known = client.http.headers["Authorization"].split()[1]
+        assert client.get("/readyz", headers=bearer(known[:-1] + "?")).status_code == 429
+        assert client.get("/readyz", headers=bearer(create_key(database, "reader"))).status_code == 429
+
+
+def test_large_bodies_are_refused(tmp_path: Path) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield b" " * 100
+
+    with running(address(tmp_path), largest_body=1000) as client:
+        at = create(client)
+        for path in (f"{at}/ask", f"{at}/batches", "/v1/experiments"):
+            assert client.post(path, content=b" " * 1001).status_code == 413
+            streamed = client.post(path, content=pieces())
+            assert streamed.status_code == 413, streamed.text
+            assert streamed.headers["content-type"] == "application/problem+json"
+
+
+def test_errors_are_problems_without_internals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client)
+        for method, path, status in [("GET", "/nothing", 404), ("PUT", at, 405), ("GET", f"{at}/ask", 405)]:
+            response = client.request(method, path)
+            assert response.status_code == status
+            assert response.headers["content-type"] == "application/problem+json"
+            assert response.json()["status"] == status
+        monkeypatch.setattr("fairbai.service.book.Book.ask", lambda self, n: 1 / 0)
+        monkeypatch.setattr("fairbai.service.reading.listed", lambda *_: 1 / 0)
+        for method, path in [("POST", f"{at}/ask"), ("GET", "/v1/experiments")]:
+            response = client.request(method, path)
+            assert response.status_code == 500
+            assert "division" not in response.text
+
+
+def test_metrics_count_requests_and_commits(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client)
+        tell(client, at, {ticket["ticket"]: 1.0 for ticket in ask(client, at, 3)})
+        client.get("/secret-words")
+        text = client.get("/metrics").text
+        route = 'route="/v1/experiments/{experiment}/ask"'
+        assert f'fairbai_requests_total{{method="POST",{route},status="200"}} 1.0' in text
+        assert "fairbai_commits_total 2.0" in text
+        assert "secret-words" not in text
+
+
+def test_openapi_describes_every_call(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        document = client.get("/openapi.json").json()
+    calls = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    at = "/v1/experiments/{experiment}"
+    expected = {("POST", "/v1/experiments"), ("GET", "/v1/experiments"), ("GET", at)}
+    expected |= {("POST", f"{at}/{call}") for call in ("ask", "tell", "batches", "close")}
+    expected |= {("GET", f"{at}/{call}") for call in ("policy", "events", "history")}
+    expected |= {("GET", path) for path in ("/healthz", "/readyz", "/metrics")}
+    assert calls == expected
+    assert document["security"] == [{"key": []}]
+    assert all(document["components"]["schemas"][name]["examples"] for name in ("Experiment", "Ask", "Tell", "Batch"))

@@ -1,0 +1,151 @@
+"""The log: it replays to what is stored, expires tickets, and comes out in three formats."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+
+from fairbai.service.leases import sweep
+from fairbai.service.verify import verify
+from tests.service.running import Local, address, ask, create, opened, play, running, tell
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Local]:
+    with running(address(tmp_path)) as found:
+        yield found
+
+
+def expire(client: Local, now: float) -> int:
+    """Run the search for overdue tickets in the service's own event loop."""
+    service = client.app.service
+    found: int = client.wait(sweep(service.database, service.writer, now))
+    return found
+
+
+def differences(tmp_path: Path) -> list[list[str]]:
+    with opened(address(tmp_path)) as database:
+        return [found for _, found in verify(database)]
+
+
+def played(client: Local) -> str:
+    """An experiment with everything in it."""
+    at = create(client, lease=1000.0)
+    play(client, at, 20, best=0.1)
+    tickets = ask(client, at, 4)
+    assert expire(client, 1e12) == 4
+    tell(client, at, {ticket["ticket"]: 0.5 for ticket in tickets[:2]})
+    client.post(f"{at}/batches", json={"batch": "x", "pulls": {"a": 3}, "sums": {"a": 1.5}})
+    client.post(f"{at}/ask", json={"n": 2}, headers={"Idempotency-Key": "k"})
+    return at
+
+
+def test_replay_gives_the_stored_state(client: Local, tmp_path: Path) -> None:
+    at = played(client)
+    client.post(f"{at}/close")
+    play(client, create(client), 2000)  # to the stop
+    play(client, create(client, rates={"kind": "gap", "p0": 0.5}, sampling="fair_track_and_stop"), 60)
+    assert differences(tmp_path) == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ("UPDATE experiments SET state = replace(state, '\"late\":2', '\"late\":1')", "state is"),
+        ("UPDATE tickets SET reward = reward + 1 WHERE number = 3", "ticket 3 is"),
+        ("DELETE FROM tickets WHERE number = 3", "there are"),
+        ("UPDATE events SET data = replace(data, '\"arms\":[0', '\"arms\":[1') WHERE sequence = 2", "event 2: data"),
+        ("DELETE FROM events WHERE sequence = 5", "event"),
+        ("UPDATE experiments SET observed = observed + 1", "observed is"),
+        ("DELETE FROM history WHERE trials < 9", "points of the history"),
+    ],
+)
+def test_verify_sees_damage(client: Local, tmp_path: Path, change: str, found: str) -> None:
+    played(client)
+    connection = sqlite3.connect(tmp_path / "test.db")
+    with connection:
+        assert connection.execute(change).rowcount > 0
+    connection.close()
+    ((first, *_),) = differences(tmp_path)
+    assert found in first
+
+
+def test_expired_tickets_are_not_pending_and_late_rewards_count(client: Local) -> None:
+    at = create(client, lease=1000.0)
+    tickets = ask(client, at, 3)
+    assert expire(client, 0.0) == 0
+    assert expire(client, 1e12) == 3
+    assert expire(client, 1e12) == 0
+    status = client.get(at).json()
+    assert (status["trials"], status["pending"], status["expired"]) == (3, 0, 3)
+    assert tell(client, at, {tickets[0]["ticket"]: 1.0})["late"] == 1
+    assert tell(client, at, {tickets[0]["ticket"]: 1.0})["late"] == 0  # told before
+    status = client.get(at).json()
+    assert (status["observed"], status["late"], status["expired"]) == (1, 1, 2)
+
+
+def test_ticket_without_a_lease_waits_for_ever(client: Local) -> None:
+    at = create(client, lease=None)
+    assert client.post(f"{at}/ask", json={}).json()["expires_at"] is None
+    assert expire(client, 1e15) == 0
+
+
+def test_reward_after_the_lease_is_late_before_anybody_has_swept(client: Local) -> None:
+    at = create(client, lease=1e-6)
+    (ticket,) = ask(client, at)
+    assert tell(client, at, {ticket["ticket"]: 1.0})["late"] == 1
+    assert expire(client, 1e12) == 0
+    assert client.get(at).json()["expired"] == 0
+
+
+def test_formats_hold_the_same(client: Local) -> None:
+    at = played(client)
+    text = client.get(f"{at}/events", params={"format": "csv"}).text
+    rows = list(csv.DictReader(io.StringIO(text)))
+    lines = [json.loads(line) for line in client.get(f"{at}/events?format=ndjson").text.splitlines()]
+    table = parquet.read_table(io.BytesIO(client.get(f"{at}/events?format=parquet").content)).to_pylist()
+    assert table == lines
+    assert [{name: "" if value is None else str(value) for name, value in line.items()} for line in lines] == rows
+    assert {row["kind"] for row in rows} == {"created", "asked", "told", "expired", "batch"}
+    assert sum(row["late"] == "True" for row in rows) == 2
+    assert client.get(f"{at}/events?format=xml").status_code == 422
+
+
+def test_long_log_comes_in_pieces(client: Local) -> None:
+    at = create(client)
+    for _ in range(40):
+        tell(client, at, {ticket["ticket"]: 0.0 for ticket in ask(client, at, 100)})
+    text = client.get(f"{at}/events?format=ndjson").text
+    tickets = [json.loads(line)["ticket"] for line in text.splitlines()[1:]]
+    assert sorted(tickets) == sorted([str(number) for number in range(4000)] * 2)
+
+
+def test_history_is_short_and_in_order(client: Local) -> None:
+    at = create(client, delta=1e-30)
+    play(client, at, 150, best=0.0)
+    history = client.get(f"{at}/history").json()
+    trials = [point["trials"] for point in history["points"]]
+    assert trials == sorted(set(trials))
+    assert 40 < len(trials) < 100
+    assert all(sum(point["shares"]) == pytest.approx(1.0) for point in history["points"])
+    few = client.get(f"{at}/history", params={"points": 5}).json()["points"]
+    assert [few[0], few[-1]] == [history["points"][0], history["points"][-1]]
+    assert len(few) == 5
+
+
+def test_list_in_pages(client: Local) -> None:
+    ids = [create(client, name=str(number)).rsplit("/", 1)[1] for number in range(5)]
+    first = client.get("/v1/experiments", params={"limit": 2}).json()
+    second = client.get("/v1/experiments", params={"limit": 2, "after": first["next"]}).json()
+    third = client.get("/v1/experiments", params={"limit": 2, "after": second["next"]}).json()
+    shown = [entry["id"] for page in (first, second, third) for entry in page["experiments"]]
+    assert shown == ids[::-1]
+    assert third["next"] is None
+    assert client.get("/v1/experiments", params={"after": "00"}).status_code == 422

@@ -1,0 +1,205 @@
+"""The command ``fairbai serve``, in a process of its own, and the client."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from fairbai.cli import main
+from fairbai.client import Answer, AsyncClient, Client, ExperimentOverError, ServiceError
+from tests.service.running import address
+
+
+@dataclass
+class Served:
+    url: str
+    key: str
+    process: subprocess.Popen[str]
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@contextmanager
+def served(database: str, port: int | None = None, key: str | None = None) -> Iterator[Served]:
+    """``fairbai serve`` on a free port; its first line has the key."""
+    port = port or free_port()
+    command = [sys.executable, "-m", "fairbai", "serve", "--database", database, "--port", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout is not None
+    try:
+        if key is None:
+            line = process.stdout.readline()
+            found = re.fullmatch(r"admin key \(it is shown only once\): (\S+)\n", line)
+            assert found, line
+            key = found[1]
+        url = f"http://127.0.0.1:{port}"
+        for _ in range(600):
+            try:
+                httpx.get(f"{url}/healthz")
+                break
+            except httpx.TransportError:
+                time.sleep(0.1)
+        yield Served(url, key, process)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def reward(arm: str, rng: random.Random) -> float:
+    return rng.gauss(1.0 if arm == "b" else 0.0, 1.0)
+
+
+def test_whole_experiment_with_the_client(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = random.Random(1)
+    with served(address(tmp_path)) as server, Client(server.url, server.key) as client:
+        experiment = client.create("test", ["a", "b", "c"], 0.1, rates={"kind": "constant", "floor": 0.2})
+        answer = Answer(decided=False, stopped=False, recommendation=None)
+        while not answer.stopped:
+            tickets = client.ask(experiment, 5)
+            answer = client.tell(experiment, {ticket: reward(arm, rng) for ticket, arm in tickets})
+        with pytest.raises(ExperimentOverError) as over:
+            client.ask(experiment)
+        assert over.value.recommendation == "b" == answer.recommendation
+        assert client.ask(experiment, serve_winner=True)[0].arm == "b"
+        assert client.status(experiment)["stopped"]
+        assert client.experiments()["experiments"][0]["id"] == experiment
+        assert client.history(experiment)["points"]
+        assert client.events(experiment, "ndjson").count(b'"kind":"told"') == client.status(experiment)["observed"]
+        assert client.close(experiment) == Answer(decided=True, stopped=True, recommendation="b")
+        with pytest.raises(ServiceError, match="404: No such experiment"):
+            client.status("nothing")
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(timeout=30) in (0, -signal.SIGTERM)
+    assert main(["verify", "--database", address(tmp_path)]) == 0
+    assert "1 experiments, 0 of which differ from their log" in capsys.readouterr().out
+
+
+def test_server_that_is_killed_loses_nothing_and_clients_go_on(tmp_path: Path) -> None:
+    """The client repeats what the kill interrupted, when the server is back on the same port."""
+    port = free_port()
+    with served(address(tmp_path), port) as server:
+        with Client(server.url, server.key) as client:
+            experiment = client.create("test", ["a", "b"], 1e-9)
+            tickets = client.ask(experiment, 50)
+            client.tell(experiment, {ticket: 1.0 for ticket, _ in tickets})
+        os.kill(server.process.pid, signal.SIGKILL)
+        server.process.wait()
+        key = server.key
+    with served(address(tmp_path), port, key), Client(f"http://127.0.0.1:{port}", key) as client:
+        status = client.status(experiment)
+        assert (status["trials"], status["observed"]) == (50, 50)
+        assert client.tell(experiment, {ticket: 1.0 for ticket, _ in tickets}).counted == 0
+        assert client.ask(experiment)[0].ticket == "50"
+
+
+def test_client_repeats_calls_with_the_same_key() -> None:
+    seen: list[httpx.Request] = []
+    answers: list[Any] = [httpx.ConnectError("down"), httpx.Response(503, headers={"Retry-After": "0"})]
+    answers.append(httpx.Response(200, json={"tickets": [{"ticket": "0", "arm": "a"}]}))
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    with Client("http://test", "fb_x_y", transport=httpx.MockTransport(handle)) as client:
+        assert client.ask("x")[0].arm == "a"
+    assert len({request.headers["Idempotency-Key"] for request in seen}) == 1
+    assert len(seen) == 3
+
+
+def test_client_gives_up() -> None:
+    def handle(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/ask"):
+            raise httpx.ConnectError("down")
+        return httpx.Response(503, text="not JSON", headers={"Retry-After": "0"})
+
+    with Client("http://test", "k", retries=1, transport=httpx.MockTransport(handle)) as client:
+        with pytest.raises(ServiceError, match="503: error"):
+            client.status("x")
+        with pytest.raises(httpx.ConnectError):
+            client.ask("x")
+
+
+def test_async_client(tmp_path: Path) -> None:
+    async def whole(url: str, key: str) -> None:
+        async with AsyncClient(url, key) as client:
+            experiment = await client.create("test", ["a", "b"], 0.1, family="bernoulli", settle=False)
+            policy = await client.policy(experiment, trials=100)
+            assert sum(policy["probabilities"].values()) == pytest.approx(1.0)
+            answer = await client.report(experiment, "one", {"a": 500, "b": 500}, {"a": 300, "b": 100})
+            assert answer == Answer(True, True, "a", accepted=1000, counted=1000)
+            with pytest.raises(ExperimentOverError):
+                await client.ask(experiment)
+            assert (await client.ask(experiment, 2, serve_winner=True))[1].arm == "a"
+            assert (await client.tell(experiment, {"winner": 1.0})).counted == 0
+            assert (await client.status(experiment))["recommendation"] == "a"
+            assert (await client.experiments())["next"] is None
+            assert len((await client.history(experiment))["points"]) == 1
+            assert (await client.events(experiment)).startswith(b"sequence,at,kind")
+            assert (await client.close(experiment)).stopped
+
+    with served(address(tmp_path)) as server:
+        asyncio.run(whole(server.url, server.key))
+
+
+def test_workers_on_sqlite_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--database", address(tmp_path), "--workers", "2"]) == 2
+    assert "use PostgreSQL for more" in capsys.readouterr().err
+    assert main(["serve", "--database", address(tmp_path), "--workers", "0"]) == 2
+
+
+def test_keys_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    database = ["--database", address(tmp_path)]
+    assert main(["keys", "create", "--role", "writer", "--name", "web shop", *database]) == 0
+    key = capsys.readouterr().out.strip()
+    name = key.split("_")[1]
+    assert main(["keys", "list", *database]) == 0
+    shown = capsys.readouterr().out
+    assert name in shown
+    assert "web shop" in shown
+    assert key not in shown
+    assert main(["keys", "revoke", name, *database]) == 0
+    assert main(["keys", "revoke", "nothing", *database]) == 2
+    assert "key must be the id of a key, got 'nothing'" in capsys.readouterr().err
+
+
+def test_verify_says_where_a_database_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import sqlite3
+
+    from tests.service.running import create, play, running
+
+    with running(address(tmp_path)) as client:
+        at = create(client)
+        play(client, at, 3)
+    connection = sqlite3.connect(tmp_path / "test.db")
+    with connection:
+        connection.execute("UPDATE experiments SET assigned = 0")
+    connection.close()
+    assert main(["verify", "--database", address(tmp_path)]) == 1
+    printed = capsys.readouterr().out
+    assert "assigned is 0, replayed" in printed
+    assert "1 experiments, 1 of which differ" in printed

@@ -1,0 +1,190 @@
+"""Ask and tell over HTTP: what they promise to clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import fairbai as fb
+from tests.service.running import FORM, Local, address, ask, create, play, running, tell
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Local]:
+    with running(address(tmp_path)) as found:
+        yield found
+
+
+def test_same_arms_as_an_identifier(client: Local) -> None:
+    at = create(client)
+    ident = fb.Identifier(["a", "b", "c"], delta=0.1, rates=fb.rates.Constant(0.2), seed=7)
+    for number in range(40):
+        (ticket,) = ask(client, at)
+        assert ticket == {"ticket": str(number), "arm": ident.ask()}
+        ident.tell(ticket["arm"], number % 3 - 1.0)
+        tell(client, at, {ticket["ticket"]: number % 3 - 1.0})
+    status = client.get(at).json()
+    expected = ident.status()
+    assert [arm["mean"] for arm in status["arms"]] == expected.means.tolist()
+    assert [arm["assigned"] for arm in status["arms"]] == expected.assigned.tolist()
+    assert (status["glr"], status["threshold"]) == (expected.glr, expected.threshold)
+
+
+def test_whole_experiment_ends_with_its_answer(client: Local) -> None:
+    at = create(client)
+    play(client, at, 2000)
+    status = client.get(at).json()
+    assert status["stopped"]
+    assert status["decided"]
+    assert status["recommendation"] == "a"
+    assert status["expected_trials_to_go"] == 0.0
+    assert all(arm["share"] >= arm["floor"] - 1e-12 for arm in status["arms"])
+    refused = client.post(f"{at}/ask", json={})
+    assert refused.status_code == 409
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert refused.json()["recommendation"] == "a"
+
+
+def test_winner_is_served_after_the_stop_and_its_rewards_are_not_counted(client: Local) -> None:
+    at = create(client)
+    assert client.post(f"{at}/tell", json={"rewards": [{"ticket": "winner", "reward": 1.0}]}).status_code == 404
+    play(client, at, 2000)
+    before = client.get(at).json()
+    served = client.post(f"{at}/ask", json={"n": 2, "serve_winner": True}).json()
+    assert served == {"tickets": [{"ticket": "winner", "arm": "a"}] * 2, "expires_at": None, "winner": True}
+    assert tell(client, at, {"winner": 1.0})["counted"] == 0
+    assert client.get(at).json() == before
+
+
+def test_same_reward_again_changes_nothing_and_another_one_is_refused(client: Local) -> None:
+    at = create(client)
+    first, second = (ticket["ticket"] for ticket in ask(client, at, 2))
+    assert tell(client, at, {first: 1.0})["counted"] == 1
+    before = client.get(at).json()
+    again = tell(client, at, {first: 1.0})
+    assert (again["accepted"], again["counted"]) == (1, 0)
+    rewards = [{"ticket": second, "reward": 0.5}, {"ticket": first, "reward": 2.0}]
+    refused = client.post(f"{at}/tell", json={"rewards": rewards})
+    assert refused.status_code == 409
+    assert refused.json()["reward"] == 1.0
+    assert client.get(at).json() == before  # the second was not taken either
+    assert tell(client, at, {first: 1.0, second: 0.5})["counted"] == 1
+
+
+def test_ticket_twice_in_a_request(client: Local) -> None:
+    at = create(client)
+    (ticket,) = ask(client, at)
+    twice = [{"ticket": ticket["ticket"], "reward": reward} for reward in (1.0, 2.0)]
+    assert client.post(f"{at}/tell", json={"rewards": twice}).status_code == 409
+    same = [{"ticket": ticket["ticket"], "reward": 1.0}] * 2
+    assert client.post(f"{at}/tell", json={"rewards": same}).json()["counted"] == 1
+
+
+@pytest.mark.parametrize("ticket", ["1", "-1", "x", "00", "١", "999999999999999999", "winner"])
+def test_unknown_ticket(client: Local, ticket: str) -> None:
+    at = create(client)
+    (known,) = ask(client, at)
+    rewards = [{"ticket": known["ticket"], "reward": 1.0}, {"ticket": ticket, "reward": 1.0}]
+    refused = client.post(f"{at}/tell", json={"rewards": rewards})
+    assert refused.status_code == 404
+    assert refused.json()["ticket"] == ticket
+    assert client.get(at).json()["observed"] == 0
+
+
+def test_reward_that_the_family_cannot_produce(client: Local) -> None:
+    at = create(client, family="bernoulli")
+    first, second = (ticket["ticket"] for ticket in ask(client, at, 2))
+    rewards = [{"ticket": first, "reward": 1.0}, {"ticket": second, "reward": 0.5}]
+    refused = client.post(f"{at}/tell", json={"rewards": rewards})
+    assert refused.status_code == 422
+    assert "must be 0 or 1" in refused.json()["detail"]
+    assert client.get(at).json()["observed"] == 0
+
+
+def test_ask_with_a_key_happens_once(client: Local) -> None:
+    at = create(client)
+    headers = {"Idempotency-Key": "one"}
+    first = client.post(f"{at}/ask", json={"n": 3}, headers=headers)
+    assert client.post(f"{at}/ask", json={"n": 3}, headers=headers).json() == first.json()
+    assert client.get(at).json()["trials"] == 3
+    assert client.post(f"{at}/ask", json={"n": 2}, headers=headers).status_code == 409
+    assert client.post(f"{at}/ask", json={"n": 3}, headers={"Idempotency-Key": "two"}).json() != first.json()
+    assert client.post(f"{at}/ask", json={"n": 3}, headers={"Idempotency-Key": "t o"}).status_code == 422
+
+
+def test_create_with_a_key_happens_once(client: Local) -> None:
+    headers = {"Idempotency-Key": "one"}
+    form = {**FORM, "seed": None}
+    first = client.post("/v1/experiments", json=form, headers=headers)
+    assert client.post("/v1/experiments", json=form, headers=headers).json() == first.json()
+    assert len(client.get("/v1/experiments").json()["experiments"]) == 1
+    assert client.post("/v1/experiments", json={**form, "delta": 0.2}, headers=headers).status_code == 409
+
+
+def test_close_is_final_and_freezes_the_answer(client: Local) -> None:
+    at = create(client)
+    tickets = ask(client, at, 6)
+    tell(client, at, {ticket["ticket"]: float(ticket["arm"] == "b") for ticket in tickets[:3]})
+    closed = client.post(f"{at}/close").json()
+    assert closed == {"decided": False, "stopped": True, "recommendation": "b"}
+    assert client.post(f"{at}/close").json() == closed
+    assert client.post(f"{at}/ask", json={}).status_code == 409
+    assert client.get(f"{at}/policy").status_code == 409
+    late = tell(client, at, {ticket["ticket"]: 5.0 * (ticket["arm"] == "a") for ticket in tickets[3:]})
+    assert late["counted"] == 3
+    assert late["recommendation"] == "b"
+    status = client.get(at).json()
+    assert status["closed"]
+    assert status["observed"] == 6
+    assert client.post(f"{at}/ask", json={"serve_winner": True}).json()["tickets"][0]["arm"] == "b"
+
+
+def test_no_such_experiment(client: Local) -> None:
+    for method, path in [("GET", ""), ("POST", "/ask"), ("POST", "/close"), ("GET", "/events"), ("GET", "/history")]:
+        response = client.request(method, f"/v1/experiments/nothing{path}")
+        assert response.status_code == 404, path
+        assert response.json()["title"] == "No such experiment"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"arms": ["a"]},
+        {"arms": ["a", "a"]},
+        {"arms": ["a", "x" * 201]},
+        {"arms": ["a", "b\u0000"]},
+        {"arms": [str(number) for number in range(1001)]},
+        {"delta": 0.5},
+        {"delta": "0.1"},
+        {"family": "cauchy"},
+        {"family": {"kind": "gaussian", "variance": -1}},
+        {"rates": {"kind": "constant", "floor": 0.4}},
+        {"rates": {"kind": "custom", "function": "print"}},
+        {"lease": 0},
+        {"seed": -1},
+        {"surplus": 1},
+    ],
+)
+def test_bad_experiments(client: Local, changes: dict[str, object]) -> None:
+    response = client.post("/v1/experiments", json={**FORM, **changes})
+    assert response.status_code == 422, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    assert client.get("/v1/experiments").json()["experiments"] == []
+
+
+@pytest.mark.parametrize(
+    "body", ["[]", "{", '{"n": 0}', '{"n": 10001}', '{"n": true}', '{"n": 1.5}', '{"m": 1}', "\xff"]
+)
+def test_bad_asks(client: Local, body: str) -> None:
+    at = create(client)
+    assert client.post(f"{at}/ask", content=body.encode("latin-1")).status_code == 422
+
+
+@pytest.mark.parametrize("reward", ["NaN", "1e400", "1e101", '"1"', "true", "null"])
+def test_bad_rewards(client: Local, reward: str) -> None:
+    at = create(client)
+    ask(client, at)
+    response = client.post(f"{at}/tell", content=f'{{"rewards": [{{"ticket": "0", "reward": {reward}}}]}}')
+    assert response.status_code == 422

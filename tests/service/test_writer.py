@@ -1,0 +1,86 @@
+"""Group commit: many requests share a transaction, and none pays for another."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairbai.service.book import Book
+from fairbai.service.verify import verify
+from tests.service.running import Local, address, create, opened, running
+
+
+def together(client: Local, calls: list[tuple[str, dict[str, Any]]]) -> list[Any]:
+    """Responses of requests that are sent at once."""
+
+    async def send() -> list[Any]:
+        return await asyncio.gather(*(client.http.post(path, json=form) for path, form in calls))
+
+    found: list[Any] = client.wait(send())
+    return found
+
+
+def commits(client: Local) -> float:
+    lines = client.get("/metrics").text.splitlines()
+    return float(next(line for line in lines if line.startswith("fairbai_commits_total")).split()[1])
+
+
+def test_requests_share_commits_and_every_ticket_is_given_once(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        places = [create(client) for _ in range(3)]
+        asked = together(client, [(f"{places[number % 3]}/ask", {}) for number in range(300)])
+        tickets = [(response.url.path, response.json()["tickets"][0]["ticket"]) for response in asked]
+        assert len(set(tickets)) == 300
+        assert commits(client) < 150
+        told = [
+            (path.replace("/ask", "/tell"), {"rewards": [{"ticket": ticket, "reward": 1.0}]})
+            for path, ticket in tickets
+        ]
+        answers = together(client, told * 2)
+        assert sum(answer.json()["counted"] for answer in answers) == 300
+        assert [client.get(at).json()["observed"] for at in places] == [100, 100, 100]
+    with opened(address(tmp_path)) as database:
+        assert [found for _, found in verify(database)] == [[], [], []]
+
+
+def test_refused_neighbours_do_not_matter(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client)
+        good = (f"{at}/ask", {})
+        bad = (f"{at}/tell", {"rewards": [{"ticket": "999", "reward": 1.0}]})
+        nowhere = ("/v1/experiments/nothing/ask", {})
+        statuses = [response.status_code for response in together(client, [good, bad, nowhere] * 20)]
+        assert statuses == [200, 404, 404] * 20
+        assert client.get(at).json()["trials"] == 20
+
+
+def test_bug_in_one_operation_does_not_fail_its_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Book.ask
+
+    def ask(self: Book, n: int) -> list[int]:
+        if n == 13:
+            real(self, n)  # changes the book before it fails
+            raise ZeroDivisionError
+        return real(self, n)
+
+    monkeypatch.setattr(Book, "ask", ask)
+    with running(address(tmp_path)) as client:
+        at = create(client)
+        responses = together(client, [(f"{at}/ask", {"n": n}) for n in (1, 2, 13, 3, 13, 4)])
+        assert [response.status_code for response in responses] == [200, 200, 500, 200, 500, 200]
+        assert client.get(at).json()["trials"] == 10
+    with opened(address(tmp_path)) as database:
+        assert [found for _, found in verify(database)] == [[]]
+
+
+def test_restart_goes_on_where_it_was(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client)
+        together(client, [(f"{at}/ask", {})] * 10)
+        before = client.get(at).json()
+    with running(address(tmp_path)) as client:
+        assert client.get(at).json() == before
+        assert client.post(f"{at}/ask", json={}).json()["tickets"][0]["ticket"] == "10"
