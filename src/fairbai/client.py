@@ -3,12 +3,12 @@
 Every call can be repeated without harm, so both repeat what failed on the way: a call is named by an Idempotency-Key
 (create, ask), by its tickets (tell), or by the batch (report).
 
-Example:
-    >>> from fairbai.client import Client
-    >>> with Client("http://localhost:8000", key="fb_...") as client:  # doctest: +SKIP
-    ...     experiment = client.create("button", ["green", "blue"], delta=0.05, family="bernoulli")
-    ...     (ticket,) = client.ask(experiment)
-    ...     client.tell(experiment, {ticket.ticket: 1.0})
+A first use::
+
+    with Client("http://localhost:8000", key="fb_...") as client:
+        experiment = client.create("button", ["green", "blue"], delta=0.05, family="bernoulli")
+        (ticket,) = client.ask(experiment)
+        client.tell(experiment, {ticket.ticket: 1.0})
 """
 
 import asyncio

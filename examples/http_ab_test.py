@@ -1,0 +1,121 @@
+"""An A/B/n test over HTTP: four web servers share one experiment, and end with its decision.
+
+Run it with `python examples/http_ab_test.py`. It starts a service of its own, with a database that is thrown away. To
+use one that runs already: `python examples/http_ab_test.py --url http://localhost:8000 --key fb_...` (an admin key).
+"""
+
+import argparse
+import random
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from fairbai.client import Client, ExperimentOverError
+
+CONVERSION = {"classic": 0.60, "short form": 0.35, "video": 0.25, "no images": 0.10}
+FLOOR = 0.10
+DELTA = 0.05
+WEB_SERVERS = 4
+VISITORS = 10  # that a web server asks for at a time
+
+
+@contextmanager
+def service() -> Iterator[tuple[str, str]]:
+    """The address and the admin key of a new service."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    with tempfile.TemporaryDirectory(prefix="fairbai-") as folder:
+        database = f"sqlite:///{Path(folder) / 'experiments.db'}"
+        command = [sys.executable, "-m", "fairbai", "serve", "--database", database, "--port", str(port)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert process.stdout is not None
+        try:
+            found = re.search(r"fb_\S+", process.stdout.readline())
+            if found is None:
+                raise SystemExit("the service did not start: try `fairbai serve`, which says why")
+            url = f"http://127.0.0.1:{port}"
+            wait_for(url)
+            yield url, found[0]
+        finally:
+            process.terminate()
+            process.wait()
+            process.stdout.close()
+
+
+def wait_for(url: str) -> None:
+    """Until the service answers; its first start compiles the kernels, which takes up to a minute."""
+    for _ in range(1200):
+        try:
+            httpx.get(f"{url}/healthz")
+            return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    raise SystemExit(f"nobody answers at {url}")
+
+
+def web_server(client: Client, experiment: str, rng: random.Random) -> None:
+    """Shows variants to visitors and tells whether they converted, until the experiment is over."""
+    while True:
+        try:
+            tickets = client.ask(experiment, VISITORS)
+        except ExperimentOverError:
+            return
+        converted = {ticket: float(rng.random() < CONVERSION[variant]) for ticket, variant in tickets}
+        client.tell(experiment, converted)
+
+
+def run(url: str, key: str, seed: int) -> None:
+    with Client(url, key) as client:
+        rates = {"kind": "constant", "floor": FLOOR}
+        experiment = client.create("landing page", list(CONVERSION), DELTA, family="bernoulli", rates=rates, seed=seed)
+        print(f"Experiment {experiment}: {len(CONVERSION)} variants, each guaranteed {FLOOR:.0%} of the visitors.")
+        servers = [
+            threading.Thread(target=web_server, args=(client, experiment, random.Random(seed + number)))
+            for number in range(WEB_SERVERS)
+        ]
+        for server in servers:
+            server.start()
+        for server in servers:
+            server.join()
+        report(client.status(experiment))
+        (ticket,) = client.ask(experiment, serve_winner=True)
+        print(f"Whoever asks from now on is served {ticket.arm!r}.")
+
+
+def report(status: dict) -> None:
+    print(f"\n{'variant':<12}{'visitors':>9}{'share':>8}{'floor':>7}{'converted':>11}   interval")
+    for arm in status["arms"]:
+        low, high = arm["interval"]
+        counts = f"{arm['assigned']:>9,}{arm['share']:>8.1%}{arm['floor']:>7.0%}{arm['mean']:>11.1%}"
+        print(f"{arm['arm']:<12}{counts}   {low:.1%} to {high:.1%}")
+    print(f"\nEvidence {status['glr']:.1f}, needed {status['threshold']:.1f}, after {status['trials']:,} visitors.")
+    proof = "this is proved" if status["proved"] else "this is not proved"
+    print(f"Decision: show {status['recommendation']!r}; it is wrong with probability at most {DELTA:.0%} ({proof}).")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="An A/B/n test over HTTP.")
+    parser.add_argument("--url", help="of a service that runs (default: start one)")
+    parser.add_argument("--key", help="an admin key of that service")
+    parser.add_argument("--seed", type=int, default=1, help="of the visitors and of the experiment (default: 1)")
+    options = parser.parse_args()
+    if options.url:
+        run(options.url, options.key or parser.error("--url needs --key"), options.seed)
+        return
+    print("Starting a service ...", flush=True)
+    with service() as (url, key):
+        run(url, key, options.seed)
+
+
+if __name__ == "__main__":
+    main()
