@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -17,7 +18,7 @@ from fairbai.service import forms
 from fairbai.service.database import DatabaseError
 from fairbai.service.gate import Gate, problem
 from fairbai.service.metrics import Metrics
-from fairbai.service.refusals import Refusal, failed, invalid, unavailable
+from fairbai.service.refusals import Refusal, failed, invalid, of_database, unavailable
 from fairbai.service.routes import router
 from fairbai.service.service import Service
 from fairbai.service.settings import Settings
@@ -112,6 +113,10 @@ async def _http(_: Request, error: Any) -> Response:
     return problem(Refusal(error.status_code, title, str(error.detail), dict(error.headers or {})))
 
 
+async def _no_database(request: Request, error: Any) -> Response:
+    return problem(of_database(request.app.state.service.database.url, error))
+
+
 async def _failed(_: Request, error: Any) -> Response:
     return problem(failed())
 
@@ -120,6 +125,7 @@ HANDLERS: dict[Any, Any] = {
     Refusal: _refused,
     RequestValidationError: _not_valid,
     HTTPException: _http,
+    DBAPIError: _no_database,
     Exception: _failed,
 }
 

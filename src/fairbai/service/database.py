@@ -188,6 +188,15 @@ def upgrade(database: Database) -> None:
         raise DatabaseError(explained(database.url, error)) from None
 
 
+def check_writable(database: Database) -> None:
+    """Raise DatabaseError where nothing can be written; SQLite opens such a file all the same."""
+    try:
+        with database.writer.begin() as connection:
+            connection.execute(text("UPDATE alembic_version SET version_num = version_num"))
+    except DBAPIError as error:
+        raise DatabaseError(explained(database.url, error)) from None
+
+
 def schema_version(database: Database) -> str | None:
     """The version of the tables; None where there are none."""
     with database.reader.connect() as connection:

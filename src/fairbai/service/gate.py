@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,7 +14,7 @@ from fairbai.service import trials
 from fairbai.service.book import encode
 from fairbai.service.keys import ROLES, unauthorized
 from fairbai.service.metrics import Metrics
-from fairbai.service.refusals import Refusal, failed
+from fairbai.service.refusals import Refusal, failed, of_database
 from fairbai.service.service import Service
 
 FOR_WRITERS = ("/ask", "/tell", "/batches")
@@ -97,7 +98,10 @@ class Gate:
         role = keyring.recall(token)
         if role is None:
             address = scope["client"][0] if scope.get("client") else ""
-            role = await run_in_threadpool(keyring.role, token, address)
+            try:
+                role = await run_in_threadpool(keyring.role, token, address)
+            except DBAPIError as error:
+                raise of_database(self._service().database.url, error) from None
         needed = _needed(scope["method"], path)
         if ROLES.index(role) < ROLES.index(needed):
             raise Refusal(403, "The key may not do this", f"a key of role {needed} is needed, got one of role {role}")
