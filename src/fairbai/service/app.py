@@ -6,7 +6,6 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.openapi.utils import get_openapi
 from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -14,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from fairbai import __version__
-from fairbai.service import forms
+from fairbai.service import openapi
 from fairbai.service.database import DatabaseError
 from fairbai.service.gate import Gate, problem
 from fairbai.service.metrics import Metrics
@@ -47,7 +46,7 @@ class Application:
         _add_health(self.fastapi, self._metrics)
         for error, handler in HANDLERS.items():
             self.fastapi.add_exception_handler(error, handler)
-        self.fastapi.openapi = lambda: _openapi(self.fastapi)  # type: ignore[method-assign]
+        self.fastapi.openapi = lambda: openapi.document(self.fastapi)  # type: ignore[method-assign]
         self._gate = Gate(self.fastapi, lambda: self.service, self._metrics, settings.largest_body)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -128,29 +127,3 @@ HANDLERS: dict[Any, Any] = {
     DBAPIError: _no_database,
     Exception: _failed,
 }
-
-
-# --- OpenAPI ----------------------------------------------------------------------------------------------------
-
-PROBLEM = {
-    "type": "object",
-    "required": ["title", "status", "detail"],
-    "properties": {"title": {"type": "string"}, "status": {"type": "integer"}, "detail": {"type": "string"}},
-}
-
-
-def _openapi(app: FastAPI) -> dict[str, Any]:
-    """The document of all calls, with the forms that the routes parse themselves."""
-    if app.openapi_schema is None:
-        document = get_openapi(title=app.title, version=app.version, routes=app.routes, description=__doc__)
-        components = document.setdefault("components", {})
-        schemas = components.setdefault("schemas", {})
-        for form in (forms.Experiment, forms.Ask, forms.Tell, forms.Batch):
-            schema = form.model_json_schema(ref_template="#/components/schemas/{model}")
-            schemas.update(schema.pop("$defs", {}))
-            schemas[form.__name__] = schema
-        schemas["Problem"] = PROBLEM
-        components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-        document["security"] = [{"key": []}]
-        app.openapi_schema = document
-    return app.openapi_schema
