@@ -74,3 +74,11 @@ def test_whole_experiment_in_batches(client: Local) -> None:
         client.post(f"{at}/batches", json={"batch": str(number), "pulls": pulls, "sums": sums})
     assert client.get(at).json()["recommendation"] == "a"
     assert client.get(at).json()["stopped"]
+
+
+def test_ceilings_and_groups_have_no_edge_mode(client: Local) -> None:
+    at = create(client, rates={"kind": "bounded", "floor": 0.1, "ceiling": 0.6})
+    assert client.get(f"{at}/policy").status_code == 409
+    refused = client.post(f"{at}/batches", json={"batch": "x", "pulls": {"a": 1}, "sums": {"a": 1.0}})
+    assert refused.json()["title"] == "No edge mode"
+    assert ask(client, at, 10)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from fairbai.problems.rates import Bounded
 from fairbai.service.book import Book, encode
 from fairbai.service.refusals import Refusal, invalid
 
@@ -197,6 +198,7 @@ class Batch(Operation):
     def act(self, page: Page) -> dict[str, Any]:
         """Count it, once."""
         assert self.key is not None
+        check_edge_mode(page.book)
         trials = sum(self.pulls)
         if before := page.keyed.get(self.key):
             if before["pulls"] != self.pulls or before["sums"] != self.sums:
@@ -251,6 +253,12 @@ def stopped(book: Book) -> Refusal:
     how = "was closed" if book.closed is not None else "has stopped"
     detail = f"the experiment {how}: {book.recommendation!r} is its recommendation"
     return Refusal(409, "The experiment is over", detail, **book.answer())
+
+
+def check_edge_mode(book: Book) -> None:
+    """409: policies keep floors, but neither ceilings nor the floors of groups."""
+    if isinstance(book.identifier.rates, Bounded):
+        raise Refusal(409, "No edge mode", "policies and batches are not for rates of kind bounded: use ask and tell")
 
 
 def no_such_ticket(ticket: str) -> Refusal:

@@ -9,8 +9,8 @@ from sqlalchemy import Row, and_, or_, select
 
 from fairbai.service.book import Book, finite, means
 from fairbai.service.database import Database
-from fairbai.service.operations import stopped
-from fairbai.service.refusals import Refusal, invalid, no_such_experiment
+from fairbai.service.operations import check_edge_mode, stopped
+from fairbai.service.refusals import invalid, no_such_experiment
 from fairbai.service.schema import experiments, history
 from fairbai.stopping import Mixture
 from fairbai.stopping.intervals import intervals
@@ -113,10 +113,8 @@ def policy(database: Database, experiment: str, trials: int, seconds: float) -> 
     book = Book.read(row.config, row.state)
     if book.stopped:
         raise stopped(book)
-    try:
-        shares = book.identifier.policy(trials).tolist()
-    except ValueError as error:
-        raise Refusal(409, "No policy", str(error)) from None
+    check_edge_mode(book)
+    shares = book.identifier.policy(trials).tolist()
     return f'"{row.version}-{trials}"', {
         "version": row.version,
         "trials": trials,
