@@ -102,7 +102,7 @@ class Tickets(Form):
     winner: bool = Field(description="whether these are the winner, after the stop")
 
 
-class Told(Verdict):
+class Taken(Verdict):
     """Rewards that were taken."""
 
     accepted: int

@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from fairbai import __version__
@@ -107,9 +108,19 @@ async def _not_valid(_: Request, error: Any) -> Response:
     return problem(invalid(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"))
 
 
-async def _http(_: Request, error: Any) -> Response:
+async def _http(request: Request, error: Any) -> Response:
     title = {404: "No such address", 405: "No such method"}.get(error.status_code, "Refused")
-    return problem(Refusal(error.status_code, title, str(error.detail), dict(error.headers or {})))
+    headers = dict(error.headers or {})
+    if error.status_code == 405:  # of all routes with this address, not only of the first
+        headers["Allow"] = ", ".join(sorted(_methods(request)))
+    return problem(Refusal(error.status_code, title, str(error.detail), headers))
+
+
+def _methods(request: Request) -> set[str]:
+    tried = [{**request.scope, "method": method} for method in ("GET", "POST")]
+    return {
+        scope["method"] for scope in tried if any(route.matches(scope)[0] == Match.FULL for route in request.app.routes)
+    }
 
 
 async def _no_database(request: Request, error: Any) -> Response:

@@ -3,7 +3,7 @@
 import secrets
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 MOST_ARMS = 1_000
 MOST_TICKETS = 10_000  # in one call
@@ -12,10 +12,18 @@ LARGEST_REWARD = 1e100
 LONGEST_LEASE = 366 * 86_400.0
 LARGEST_SEED = 2**53 - 1  # what every JSON reader keeps
 
+
+def _whole(value: Any) -> Any:
+    """JSON does not tell 2.0 from 2, and some languages write whole numbers so."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = BeforeValidator(_whole)
 # what people can read: no control characters, which some databases and terminals do not take
 Label = Annotated[str, Field(min_length=1, max_length=MOST_LABEL, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Reward = Annotated[float, Field(ge=-LARGEST_REWARD, le=LARGEST_REWARD, allow_inf_nan=False)]
-Kind = Annotated[str, Field(max_length=50)] | dict[str, Any]
+_named = {"required": ["kind"], "properties": {"kind": {"type": "string"}}}
+Kind = Annotated[str, Field(max_length=50)] | Annotated[dict[str, Any], Field(json_schema_extra=_named)]
 
 
 def _different(labels: list[str]) -> list[str]:
@@ -61,7 +69,9 @@ class Experiment(Form):
     sampling: Kind = "fair_top_two"
     stopping: Kind = "mixture"
     settle: bool = True
-    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] | None = Field(None, description="random if none is given")
+    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED), Whole] | None = Field(
+        None, description="random if none is given"
+    )
     lease: Annotated[float, Field(gt=0.0, le=LONGEST_LEASE, allow_inf_nan=False)] | None = Field(
         86_400.0, description="seconds within which the reward of a ticket is expected; null: for ever"
     )
@@ -77,7 +87,7 @@ class Ask(Form):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"n": 1}, {"n": 20, "serve_winner": True}]})
 
-    n: Annotated[int, Field(ge=1, le=MOST_TICKETS)] = 1
+    n: Annotated[int, Field(ge=1, le=MOST_TICKETS), Whole] = 1
     serve_winner: bool = Field(False, description="after the stop, give out the winner instead of an error")
 
 
@@ -112,7 +122,7 @@ class Batch(Form):
     )
 
     batch: Label = Field(description="the client's name for it; the same batch again is accepted and changes nothing")
-    pulls: Annotated[dict[str, Annotated[int, Field(ge=0, le=2**53)]], Field(min_length=1, max_length=MOST_ARMS)]
+    pulls: Annotated[dict[str, Annotated[int, Field(ge=0, le=2**53), Whole]], Field(min_length=1, max_length=MOST_ARMS)]
     sums: Annotated[dict[str, Reward], Field(max_length=MOST_ARMS)]
 
 

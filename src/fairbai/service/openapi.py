@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI knows of the routes, and what it does not, as they read and write by themselves."""
+"""The OpenAPI document: what FastAPI knows of the routes, and what it does not, as they read and write themselves."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ ANSWERS: dict[tuple[str, str], type[BaseModel]] = {
     ("get", ONE): answers.Status,
     ("post", f"{ONE}/close"): answers.Verdict,
     ("post", f"{ONE}/ask"): answers.Tickets,
-    ("post", f"{ONE}/tell"): answers.Told,
+    ("post", f"{ONE}/tell"): answers.Taken,
     ("get", f"{ONE}/policy"): answers.Policy,
     ("post", f"{ONE}/batches"): answers.Counted,
     ("get", f"{ONE}/history"): answers.History,
@@ -88,8 +88,10 @@ def _describe(path: str, method: str, call: dict[str, Any]) -> None:
 
 def _refusals(path: str, method: str) -> list[str]:
     refused = ["401", "403", "422", "429", "503"]
-    if path.startswith(ONE):
-        refused += ["404", "409"]
+    if path.startswith("/v1/experiments") and (path, method) != ("/v1/experiments", "post"):
+        refused += ["404"]
+    if path.endswith("/policy"):
+        refused += ["409"]
     if method == "post":
         refused += ["409", "413", "507"]
     return sorted(set(refused))

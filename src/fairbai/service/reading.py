@@ -10,7 +10,7 @@ from sqlalchemy import Row, and_, or_, select
 from fairbai.service.book import Book, finite, means
 from fairbai.service.database import Database
 from fairbai.service.operations import check_edge_mode, stopped
-from fairbai.service.refusals import invalid, no_such_experiment
+from fairbai.service.refusals import no_such_experiment
 from fairbai.service.schema import experiments, history
 from fairbai.stopping import Mixture
 from fairbai.stopping.intervals import intervals
@@ -31,7 +31,7 @@ def listed(database: Database, limit: int, after: str | None) -> dict[str, Any]:
         if after is not None:
             found = connection.execute(select(experiments.c.created_at).where(experiments.c.id == after)).one_or_none()
             if found is None:
-                raise invalid(f"after must be the id of an experiment, got {after!r}")
+                raise no_such_experiment(after)
             same_time = and_(experiments.c.created_at == found.created_at, experiments.c.id < after)
             statement = statement.where(or_(experiments.c.created_at < found.created_at, same_time))
         rows = connection.execute(statement).all()
