@@ -46,7 +46,6 @@ def test_batch_counts_once(client: Local) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"pulls": {"z": 1}},
         {"pulls": {"a": -1}},
         {"pulls": {"a": 0}},
         {"pulls": {"a": 1}, "sums": {"a": 2.0}},
@@ -59,6 +58,12 @@ def test_bad_batches(client: Local, changes: dict[str, object]) -> None:
     form = {"batch": "one", "pulls": {"a": 10}, "sums": {"a": 4.0}, **changes}
     assert client.post(f"{at}/batches", json=form).status_code == 422
     assert client.get(at).json()["trials"] == 0
+
+
+def test_batch_of_an_unknown_arm(client: Local) -> None:
+    at = create(client)
+    form = {"batch": "one", "pulls": {"z": 1}, "sums": {}}
+    assert client.post(f"{at}/batches", json=form).json()["title"] == "No such arm"
 
 
 @pytest.mark.slow_without_jit

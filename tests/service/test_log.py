@@ -148,4 +148,4 @@ def test_list_in_pages(client: Local) -> None:
     shown = [entry["id"] for page in (first, second, third) for entry in page["experiments"]]
     assert shown == ids[::-1]
     assert third["next"] is None
-    assert client.get("/v1/experiments", params={"after": "00"}).status_code == 422
+    assert client.get("/v1/experiments", params={"after": "00"}).status_code == 404

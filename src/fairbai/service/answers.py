@@ -1,18 +1,26 @@
-"""What answers hold, for the OpenAPI document; the service writes them without these classes, and tests compare."""
+"""What answers hold; OpenAPI shows it. The service writes them by hand, and the tests compare."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Form(BaseModel):
+class Shape(BaseModel):
     """A JSON object with exactly these members."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Created(Form):
-    """An experiment as it was begun, with all defaults filled in."""
+class Answer(Shape):
+    """Where an experiment stands."""
+
+    decided: bool
+    stopped: bool
+    recommendation: str | None = Field(description="null before every arm has a reward")
+
+
+class Created(Shape):
+    """An experiment, as it was begun."""
 
     id: str
     name: str
@@ -27,16 +35,8 @@ class Created(Form):
     lease: float | None
 
 
-class Verdict(Form):
-    """How an experiment stands."""
-
-    decided: bool = Field(description="whether the answer was found")
-    stopped: bool = Field(description="whether no more arms are given out")
-    recommendation: str | None = Field(description="the best arm so far")
-
-
-class Listed(Verdict):
-    """An experiment in a list."""
+class Listed(Answer):
+    """A line of the list."""
 
     id: str
     name: str
@@ -46,33 +46,33 @@ class Listed(Verdict):
     observed: int
 
 
-class Experiments(Form):
+class List(Shape):
     """A page of the list."""
 
     experiments: list[Listed]
-    next: str | None = Field(description="`after` of the next page; null on the last one")
+    next: str | None = Field(description="what to give as `after` for the following page")
 
 
-class Arm(Form):
-    """What is known of an arm."""
+class Arm(Shape):
+    """An arm of a status."""
 
     arm: str
     assigned: int
     observed: int
     pending: int
     mean: float | None
-    interval: list[float | None] = Field(description="holds at all times at once; null where there is no bound")
+    interval: list[float | None] = Field(min_length=2, max_length=2)
     share: float
     floor: float
 
 
-class Status(Verdict):
+class Status(Answer):
     """All that is known of an experiment."""
 
     id: str
     name: str
     created_at: str
-    version: int = Field(description="how many events its log has")
+    version: int
     config: dict[str, Any]
     trials: int
     observed: int
@@ -87,38 +87,38 @@ class Status(Verdict):
     expected_trials_to_go: float | None
 
 
-class Ticket(Form):
-    """A trial that was given out."""
+class Ticket(Shape):
+    """A trial to make."""
 
     ticket: str
     arm: str
 
 
-class Tickets(Form):
-    """Trials that were given out."""
+class Asked(Shape):
+    """Trials to make."""
 
     tickets: list[Ticket]
-    expires_at: str | None = Field(description="when their rewards are no longer waited for")
-    winner: bool = Field(description="whether these are the winner, after the stop")
+    expires_at: str | None
+    winner: bool
 
 
-class Taken(Verdict):
-    """Rewards that were taken."""
+class Told(Answer):
+    """What became of rewards."""
 
     accepted: int
-    counted: int = Field(description="those that were new")
+    counted: int
     late: int
 
 
-class Counted(Verdict):
-    """A batch that was taken."""
+class Reported(Answer):
+    """What became of a batch."""
 
     accepted: int
     counted: int
 
 
-class Policy(Form):
-    """Shares of the next trials."""
+class Policy(Shape):
+    """Shares for the next trials."""
 
     version: int
     trials: int
@@ -126,8 +126,8 @@ class Policy(Form):
     probabilities: dict[str, float]
 
 
-class Point(Form):
-    """An experiment at some time."""
+class Point(Shape):
+    """A point of the history."""
 
     trials: int
     at: str
@@ -138,22 +138,22 @@ class Point(Form):
     threshold: float | None
 
 
-class History(Form):
-    """An experiment over time."""
+class History(Shape):
+    """How an experiment went."""
 
     arms: list[str]
     points: list[Point]
 
 
+class Health(Shape):
+    """That all is well."""
+
+    status: Literal["ok", "ready"]
+
+
 class Problem(BaseModel):
-    """Why a request was refused, as in RFC 9457; some have further members."""
+    """What went wrong: the problem details of RFC 9457. Some problems have more members."""
 
     title: str
     status: int
     detail: str
-
-
-class Health(Form):
-    """How a server is."""
-
-    status: str

@@ -6,15 +6,15 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
 from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
-from starlette.routing import Match
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from fairbai import __version__
-from fairbai.service import openapi
+from fairbai.service import answers, forms
 from fairbai.service.database import DatabaseError
 from fairbai.service.gate import Gate, problem
 from fairbai.service.metrics import Metrics
@@ -47,7 +47,7 @@ class Application:
         _add_health(self.fastapi, self._metrics)
         for error, handler in HANDLERS.items():
             self.fastapi.add_exception_handler(error, handler)
-        self.fastapi.openapi = lambda: openapi.document(self.fastapi)  # type: ignore[method-assign]
+        self.fastapi.openapi = lambda: _openapi(self.fastapi)  # type: ignore[method-assign]
         self._gate = Gate(self.fastapi, lambda: self.service, self._metrics, settings.largest_body)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -65,6 +65,9 @@ class Application:
             await self.service.stop()
 
 
+ABOUT = "Live experiments that find the best arm, with the share of every arm guaranteed."
+
+
 def create_app(settings: Settings) -> Application:
     """The application of one server."""
     return Application(settings)
@@ -76,12 +79,12 @@ def from_environment() -> Application:
 
 
 def _add_health(app: FastAPI, metrics: Metrics) -> None:
-    @app.get("/healthz", tags=["health"])
+    @app.get("/healthz", response_model=answers.Health, tags=["health"])
     async def healthz() -> dict[str, str]:
         """Whether the process lives; the only call that needs no key."""
         return {"status": "ok"}
 
-    @app.get("/readyz", tags=["health"])
+    @app.get("/readyz", response_model=answers.Health, tags=["health"])
     async def readyz(request: Request) -> dict[str, str]:
         """Whether the database answers."""
         try:
@@ -90,7 +93,7 @@ def _add_health(app: FastAPI, metrics: Metrics) -> None:
             raise unavailable("the database does not answer") from None
         return {"status": "ready"}
 
-    @app.get("/metrics", tags=["health"])
+    @app.get("/metrics", response_class=PlainTextResponse, tags=["health"])
     async def prometheus() -> Response:
         """Figures for Prometheus."""
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
@@ -111,15 +114,21 @@ async def _not_valid(_: Request, error: Any) -> Response:
 async def _http(request: Request, error: Any) -> Response:
     title = {404: "No such address", 405: "No such method"}.get(error.status_code, "Refused")
     headers = dict(error.headers or {})
-    if error.status_code == 405:  # of all routes with this address, not only of the first
+    if error.status_code == 405:  # Starlette would name the methods of the first route only
         headers["Allow"] = ", ".join(sorted(_methods(request)))
     return problem(Refusal(error.status_code, title, str(error.detail), headers))
 
 
 def _methods(request: Request) -> set[str]:
-    tried = [{**request.scope, "method": method} for method in ("GET", "POST")]
+    """The methods that an address has."""
+    document = request.app.openapi()["paths"]
+    path = request.url.path.split("/")
     return {
-        scope["method"] for scope in tried if any(route.matches(scope)[0] == Match.FULL for route in request.app.routes)
+        method.upper()
+        for known, methods in document.items()
+        if len(parts := known.split("/")) == len(path)
+        and all(part == given or part.startswith("{") for part, given in zip(parts, path, strict=True))
+        for method in methods
     }
 
 
@@ -138,3 +147,54 @@ HANDLERS: dict[Any, Any] = {
     DBAPIError: _no_database,
     Exception: _failed,
 }
+
+
+# --- OpenAPI ----------------------------------------------------------------------------------------------------
+
+ERRORS = {
+    "401": "No key, or a wrong one",
+    "403": "The role of the key does not allow it",
+    "413": "The request is too large",
+    "422": "The request is not what it should be",
+    "429": "Too many wrong keys",
+    "503": "Not now; it is safe to repeat the request",
+}
+ERRORS_OF_EXPERIMENTS = {"404": "No such experiment, or no such ticket", "409": "Not in this state of the experiment"}
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    """The document of all calls, with the forms that the routes parse themselves, and all errors."""
+    if app.openapi_schema is None:
+        document = get_openapi(title=app.title, version=app.version, routes=app.routes, description=ABOUT)
+        components = document["components"]
+        components["schemas"].pop("HTTPValidationError", None)  # ours are problems
+        components["schemas"].pop("ValidationError", None)
+        for form in (forms.Experiment, forms.Ask, forms.Tell, forms.Batch, answers.Problem):
+            schema = form.model_json_schema(ref_template="#/components/schemas/{model}")
+            components["schemas"].update(schema.pop("$defs", {}))
+            components["schemas"][form.__name__] = schema
+        components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"key": []}]
+        for path, calls in document["paths"].items():
+            for method, call in calls.items():
+                _add_errors(path, method, call)
+        app.openapi_schema = document
+    return app.openapi_schema
+
+
+def _add_errors(path: str, method: str, call: dict[str, Any]) -> None:
+    if path == "/healthz":
+        call["security"] = []
+        return
+    errors = dict(ERRORS)
+    if "{experiment}" in path:
+        errors |= ERRORS_OF_EXPERIMENTS
+    elif method == "post":  # an Idempotency-Key that was used before
+        errors["409"] = ERRORS_OF_EXPERIMENTS["409"]
+    elif path == "/v1/experiments":  # `after` may name none
+        errors["404"] = ERRORS_OF_EXPERIMENTS["404"]
+    if method == "post":
+        errors["507"] = "The disk of the database is full"
+    schema = {"$ref": "#/components/schemas/Problem"}
+    for status, about in errors.items():
+        call["responses"][status] = {"description": about, "content": {"application/problem+json": {"schema": schema}}}

@@ -12,18 +12,17 @@ LARGEST_REWARD = 1e100
 LONGEST_LEASE = 366 * 86_400.0
 LARGEST_SEED = 2**53 - 1  # what every JSON reader keeps
 
-
-def _whole(value: Any) -> Any:
-    """JSON does not tell 2.0 from 2, and some languages write whole numbers so."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-Whole = BeforeValidator(_whole)
 # what people can read: no control characters, which some databases and terminals do not take
 Label = Annotated[str, Field(min_length=1, max_length=MOST_LABEL, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Reward = Annotated[float, Field(ge=-LARGEST_REWARD, le=LARGEST_REWARD, allow_inf_nan=False)]
+Whole = BeforeValidator(lambda value: _whole(value))  # after the bounds, or the schema would not have them
 _named = {"required": ["kind"], "properties": {"kind": {"type": "string"}}}
 Kind = Annotated[str, Field(max_length=50)] | Annotated[dict[str, Any], Field(json_schema_extra=_named)]
+
+
+def _whole(value: Any) -> Any:
+    """To JSON 1.0 is a whole number too."""
+    return int(value) if type(value) is float and value.is_integer() else value
 
 
 def _different(labels: list[str]) -> list[str]:
@@ -91,7 +90,7 @@ class Ask(Form):
     serve_winner: bool = Field(False, description="after the stop, give out the winner instead of an error")
 
 
-class Told(Form):
+class Rewarded(Form):
     """A ticket and what it earned."""
 
     ticket: Annotated[str, Field(min_length=1, max_length=20)]
@@ -103,7 +102,7 @@ class Tell(Form):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"rewards": [{"ticket": "0", "reward": 1.0}]}]})
 
-    rewards: Annotated[list[Told], Field(min_length=1, max_length=MOST_TICKETS)]
+    rewards: Annotated[list[Rewarded], Field(min_length=1, max_length=MOST_TICKETS)]
 
 
 class Batch(Form):

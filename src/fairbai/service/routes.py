@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from fairbai.service import export, forms, operations, reading, trials
+from fairbai.service import answers, export, forms, operations, reading, trials
 from fairbai.service.book import encode, new_book
 from fairbai.service.refusals import Refusal, invalid
 from fairbai.service.service import Service
@@ -17,6 +17,7 @@ router = APIRouter(prefix="/v1")
 EXPERIMENT = TypeAdapter(forms.Experiment)
 BATCH = TypeAdapter(forms.Batch)
 KEY_HEADER = "idempotency-key"
+EXPORTS: dict[str, Any] = {"content": {kind.split(";")[0]: {"schema": {}} for kind in export.MEDIA.values()}}
 
 
 def _body(form: str, *headers: str) -> dict[str, Any]:
@@ -50,7 +51,13 @@ def _service(request: Request) -> Service:
 # --- experiments ------------------------------------------------------------------------------------------------
 
 
-@router.post("/experiments", status_code=201, openapi_extra=_body("Experiment", KEY_HEADER), tags=["experiments"])
+@router.post(
+    "/experiments",
+    status_code=201,
+    response_model=answers.Created,
+    openapi_extra=_body("Experiment", KEY_HEADER),
+    tags=["experiments"],
+)
 async def create(request: Request) -> Response:
     """Begin an experiment."""
     form: forms.Experiment = trials.parse(EXPERIMENT, await request.body())
@@ -72,7 +79,7 @@ def _same(form: forms.Experiment, found: dict[str, Any]) -> bool:
     return {**wanted, "seed": seed} == found
 
 
-@router.get("/experiments", tags=["experiments"])
+@router.get("/experiments", response_model=answers.List, tags=["experiments"])
 async def list_experiments(
     request: Request,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
@@ -84,13 +91,13 @@ async def list_experiments(
     return _json(await run_in_threadpool(reading.listed, _service(request).database, limit, after))
 
 
-@router.get("/experiments/{experiment}", tags=["experiments"])
+@router.get("/experiments/{experiment}", response_model=answers.Status, tags=["experiments"])
 async def status(request: Request, experiment: str) -> Response:
     """All that is known of an experiment."""
     return _json(await run_in_threadpool(reading.status, _service(request).database, experiment))
 
 
-@router.post("/experiments/{experiment}/close", tags=["experiments"])
+@router.post("/experiments/{experiment}/close", response_model=answers.Answer, tags=["experiments"])
 async def close(request: Request, experiment: str) -> Response:
     """Stop by hand, for ever. Rewards of tickets that are out are still counted, and do not change the answer."""
     return _json(await _service(request).writer.submit(operations.Close(experiment)))
@@ -99,7 +106,12 @@ async def close(request: Request, experiment: str) -> Response:
 # --- trials -----------------------------------------------------------------------------------------------------
 
 
-@router.post("/experiments/{experiment}/ask", openapi_extra=_body("Ask", KEY_HEADER), tags=["trials"])
+@router.post(
+    "/experiments/{experiment}/ask",
+    response_model=answers.Asked,
+    openapi_extra=_body("Ask", KEY_HEADER),
+    tags=["trials"],
+)
 async def ask(request: Request, experiment: str) -> Response:
     """Tickets for the next trials, each with its arm."""
     key = request.headers.get(KEY_HEADER)
@@ -107,7 +119,9 @@ async def ask(request: Request, experiment: str) -> Response:
     return Response(text, media_type="application/json")
 
 
-@router.post("/experiments/{experiment}/tell", openapi_extra=_body("Tell"), tags=["trials"])
+@router.post(
+    "/experiments/{experiment}/tell", response_model=answers.Told, openapi_extra=_body("Tell"), tags=["trials"]
+)
 async def tell(request: Request, experiment: str) -> Response:
     """What tickets earned. The same reward again is accepted and changes nothing."""
     text = await trials.tell(_service(request).writer, experiment, await request.body(), None)
@@ -117,7 +131,7 @@ async def tell(request: Request, experiment: str) -> Response:
 # --- edge mode --------------------------------------------------------------------------------------------------
 
 
-@router.get("/experiments/{experiment}/policy", tags=["edge mode"])
+@router.get("/experiments/{experiment}/policy", response_model=answers.Policy, responses={304: {}}, tags=["edge mode"])
 async def policy(
     request: Request,
     experiment: str,
@@ -134,7 +148,12 @@ async def policy(
     return _json(found, headers=headers)
 
 
-@router.post("/experiments/{experiment}/batches", openapi_extra=_body("Batch"), tags=["edge mode"])
+@router.post(
+    "/experiments/{experiment}/batches",
+    response_model=answers.Reported,
+    openapi_extra=_body("Batch"),
+    tags=["edge mode"],
+)
 async def batches(request: Request, experiment: str) -> Response:
     """Trials that a node assigned by itself, as counts and sums. The same batch again changes nothing."""
     form: forms.Batch = trials.parse(BATCH, await request.body())
@@ -142,7 +161,7 @@ async def batches(request: Request, experiment: str) -> Response:
     labels = await run_in_threadpool(service.labels, experiment)
     for label in (*form.pulls, *form.sums):
         if label not in labels:
-            raise invalid(f"arm must be one of this experiment, got {label!r}")
+            raise Refusal(404, "No such arm", f"arm must be one of this experiment, got {label!r}")
     pulls = [form.pulls.get(label, 0) for label in labels]
     sums = [float(form.sums.get(label, 0.0)) for label in labels]
     return _json(
@@ -153,7 +172,7 @@ async def batches(request: Request, experiment: str) -> Response:
 # --- looking back -----------------------------------------------------------------------------------------------
 
 
-@router.get("/experiments/{experiment}/events", tags=["log"])
+@router.get("/experiments/{experiment}/events", response_class=Response, responses={200: EXPORTS}, tags=["log"])
 async def events(
     request: Request,
     experiment: str,
@@ -165,7 +184,7 @@ async def events(
     return StreamingResponse(chunks, headers=headers, media_type=export.MEDIA[form])
 
 
-@router.get("/experiments/{experiment}/history", tags=["log"])
+@router.get("/experiments/{experiment}/history", response_model=answers.History, tags=["log"])
 async def history(
     request: Request, experiment: str, most: Annotated[int, Query(alias="points", ge=2, le=1000)] = 200
 ) -> Response:
