@@ -11,7 +11,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import text
 
 from fairbai.service import database as databases
-from fairbai.service.database import DatabaseError, open_database, schema_version, upgrade
+from fairbai.service.database import DatabaseError, check_version, open_database, schema_version, upgrade
 from fairbai.service.schema import metadata
 from tests.service.running import address, create, opened, play, running
 
@@ -47,6 +47,26 @@ def test_newer_database_is_refused(tmp_path: Path) -> None:
             connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
         with pytest.raises(DatabaseError, match=r"newer fairbai \(schema 9999.*pip install --upgrade"):
             upgrade(database)
+
+
+def test_verify_neither_creates_nor_upgrades(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseError, match="there is no such file"):
+        open_database(address(tmp_path), create=False)
+    database = open_database(address(tmp_path))
+    with pytest.raises(DatabaseError, match="has no tables, this fairbai needs schema 0001: start fairbai serve"):
+        check_version(database)
+    upgrade(database)
+    check_version(database)
+    database.close()
+
+
+def test_read_only_database(tmp_path: Path) -> None:
+    with opened(address(tmp_path)):
+        pass
+    database = open_database(f"sqlite:///file:{tmp_path / 'test.db'}?mode=ro&uri=true")
+    with pytest.raises(DatabaseError, match="the file or its directory cannot be written"):
+        upgrade(database)
+    database.close()
 
 
 @pytest.mark.parametrize(

@@ -87,8 +87,8 @@ def run_keys(options: argparse.Namespace) -> None:
 def run_verify(options: argparse.Namespace) -> int:
     """Replay all logs; returns 1 if anything differs."""
     verify, databases = _module("verify"), _module("database")
-    database = databases.open_database(options.database)
-    databases.upgrade(database)
+    database = databases.open_database(options.database, create=False)
+    databases.check_version(database)
     total = wrong = 0
     for experiment, differences in verify.verify(database):
         total += 1

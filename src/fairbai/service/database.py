@@ -12,7 +12,7 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
 DEFAULT = "sqlite:///fairbai.db"
 BUSY = 30.0  # seconds that a connection waits for another one's lock
@@ -63,14 +63,17 @@ class Database:
             raise DatabaseError(explained(self.url, error)) from None
 
 
-def open_database(url: str = DEFAULT, synchronous: bool = True) -> Database:
+def open_database(url: str = DEFAULT, synchronous: bool = True, create: bool = True) -> Database:
     """Connect, and make sure that a commit is on disk when it returns.
 
     Args:
         url: ``sqlite:///file.db`` or ``postgresql://user:password@host/name``.
         synchronous: False gives up that promise, which is for tests that must see a loss.
+        create: Whether a SQLite file that does not exist is created.
     """
     target = _target(url)
+    if not create and target.get_backend_name() == "sqlite" and not Path(str(target.database)).exists():
+        raise DatabaseError(f"{shown(target)}: there is no such file")
     sqlite = target.get_backend_name() == "sqlite"
     options = _sqlite_options() if sqlite else {"pool_pre_ping": True}
     writer, reader = create_engine(target, **options), create_engine(target, **options)
@@ -153,6 +156,7 @@ def explained(url: URL, error: DBAPIError) -> str:
     """What went wrong, in one line, for people who run the service."""
     reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
     hints = {
+        "read-only transaction": "this server does not take writes",
         "readonly database": "the file or its directory cannot be written",
         "unable to open database file": "its directory must exist and be writable",
         "disk is full": "free some space; nothing that was acknowledged is lost",
@@ -169,14 +173,13 @@ def explained(url: URL, error: DBAPIError) -> str:
 
 def upgrade(database: Database) -> None:
     """Bring the tables to the version that this fairbai knows; refuse a newer one."""
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config, script = _config(), _scripts()
     try:
+        _check_writable(database)
         with database.writer.begin() as connection:
             if not database.is_sqlite:  # two servers that start at once
                 connection.execute(text("SELECT pg_advisory_xact_lock(7210431)"))
             found = MigrationContext.configure(connection).get_current_revision()
-            script = ScriptDirectory.from_config(config)
             if found is not None and found not in {revision.revision for revision in script.walk_revisions()}:
                 raise DatabaseError(
                     f"{shown(database.url)} was written by a newer fairbai (schema {found}, "
@@ -184,20 +187,39 @@ def upgrade(database: Database) -> None:
                 )
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
-    except OperationalError as error:
-        raise DatabaseError(explained(database.url, error)) from None
-
-
-def check_writable(database: Database) -> None:
-    """Raise DatabaseError where nothing can be written; SQLite opens such a file all the same."""
-    try:
-        with database.writer.begin() as connection:
-            connection.execute(text("UPDATE alembic_version SET version_num = version_num"))
     except DBAPIError as error:
         raise DatabaseError(explained(database.url, error)) from None
+
+
+def _check_writable(database: Database) -> None:
+    """Raise an error of the driver if nothing can be written; SQLite finds out only when it writes."""
+    with database.writer.connect() as connection:
+        connection.exec_driver_sql("CREATE TABLE fairbai_probe (x INTEGER)")
+        connection.rollback()
+
+
+def check_version(database: Database) -> None:
+    """Refuse a database that this fairbai would have to upgrade first."""
+    found, known = schema_version(database), _scripts().get_current_head()
+    if found != known:
+        has = "no tables" if found is None else f"schema {found}"
+        raise DatabaseError(
+            f"{shown(database.url)} has {has}, this fairbai needs schema {known}: "
+            "start fairbai serve on it, which upgrades it"
+        )
 
 
 def schema_version(database: Database) -> str | None:
     """The version of the tables; None where there are none."""
     with database.reader.connect() as connection:
         return MigrationContext.configure(connection).get_current_revision()
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    return config
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())

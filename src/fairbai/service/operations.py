@@ -81,6 +81,11 @@ class Operation:
     experiment: str
     key: str | None = None
 
+    @property
+    def size(self) -> int:
+        """About how many rows it writes."""
+        return 1
+
     def numbers(self) -> Sequence[int]:
         """The tickets whose rows it needs."""
         return ()
@@ -103,6 +108,11 @@ class Ask(Operation):
 
     n: int = 1
     serve_winner: bool = False
+
+    @property
+    def size(self) -> int:
+        """The tickets."""
+        return self.n
 
     def act(self, page: Page) -> dict[str, Any]:
         """Assign arms."""
@@ -139,6 +149,11 @@ class Tell(Operation):
     """Rewards of tickets, each a number and a reward; all or nothing."""
 
     rewards: list[tuple[int | None, float]] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """The rewards."""
+        return len(self.rewards)
 
     def numbers(self) -> Sequence[int]:
         """The tickets."""

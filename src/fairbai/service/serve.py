@@ -7,7 +7,7 @@ import uvicorn
 from sqlalchemy import func, select
 
 from fairbai.service import metrics
-from fairbai.service.database import Database, check_writable, open_database, upgrade
+from fairbai.service.database import Database, open_database, upgrade
 from fairbai.service.keys import create_key
 from fairbai.service.schema import keys
 from fairbai.service.settings import Settings
@@ -25,7 +25,6 @@ def serve(settings: Settings, host: str, port: int, workers: int, say: Callable[
                 "use PostgreSQL for more (--database postgresql://user@host/name)"
             )
         upgrade(database)
-        check_writable(database)
         first = first_key(database)
     finally:
         database.close()

@@ -16,7 +16,7 @@ from fairbai.service.operations import Operation
 from fairbai.service.refusals import Refusal, of_database, unavailable
 
 MOST_WAITING = 10_000  # operations
-MOST_IN_GROUP = 512
+MOST_ROWS = 20_000  # of a transaction, about: others wait for it
 
 log = logging.getLogger("fairbai.service")
 
@@ -85,13 +85,14 @@ class Writer:
 
     def _take(self, first: Waiting) -> tuple[list[Waiting], bool]:
         """All that waits, up to a bound, and whether the end has come."""
-        group = [first]
+        group, rows = [first], _size(first)
         try:
-            while len(group) < MOST_IN_GROUP:
+            while rows < MOST_ROWS:
                 following = self._queue.get_nowait()
                 if following is None:
                     return group, True
                 group.append(following)
+                rows += _size(following)
         except Empty:
             pass
         return group, False
@@ -125,6 +126,10 @@ class Writer:
             return of_database(self._database.url, error)
         except Exception as error:
             return error
+
+
+def _size(waiting: Waiting) -> int:
+    return waiting[0].size if isinstance(waiting[0], Operation) else 1
 
 
 def _resolve(done: list[tuple[asyncio.Future[Any], Any]]) -> None:
