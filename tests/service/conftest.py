@@ -50,6 +50,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     yield begin
     for server in servers:
         server.stop()
+        server.kill()
 
 
 @pytest.fixture(scope="session")

@@ -56,7 +56,7 @@ class Server:
         self.key = ""
         self.log = directory / f"server-{self.port}.log"
         self._workers, self._synchronous = workers, synchronous
-        self._environment = {**os.environ, **(environment or {})}
+        self._environment = {**os.environ, "TMPDIR": str(directory), **(environment or {})}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> "Server":
@@ -84,6 +84,15 @@ class Server:
                 [sys.executable, *command], stdout=log, stderr=log, cwd=self.directory, env=self._environment
             )
         return self._process
+
+    def refused(self) -> str:
+        """What it says when it does not start."""
+        process = self.launch()
+        try:
+            assert process.wait(60) != 0
+        finally:
+            self.kill()
+        return self.log.read_text()
 
     def _answers(self) -> bool:
         try:

@@ -117,6 +117,19 @@ def test_database_that_fails_answers_503_and_comes_back(tmp_path: Path) -> None:
         assert client.get("/readyz").status_code == 200
 
 
+def test_what_cannot_be_read_is_503(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client)
+        other = sqlite3.connect(tmp_path / "test.db")
+        with other:
+            other.execute("ALTER TABLE history RENAME TO gone")
+            other.execute("ALTER TABLE keys RENAME TO lost")
+        other.close()
+        assert client.get(f"{at}/history").status_code == 503
+        unknown = client.get("/readyz", headers={"Authorization": "Bearer fb_00_00"})
+        assert unknown.status_code == 503  # nobody knows whether this is a wrong key
+
+
 def test_directory_as_database(tmp_path: Path) -> None:
     with pytest.raises(DatabaseError, match="unable to open database file"):
         open_database(f"sqlite:///{tmp_path}")

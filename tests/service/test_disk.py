@@ -62,8 +62,7 @@ def test_a_read_only_file_is_refused_at_the_start(start: Start, sqlite: str, tmp
     """And says so in a line, without a traceback."""
     start(sqlite).stop()
     server = Server(f"{sqlite.replace('sqlite:///', 'sqlite:///file:')}?mode=ro&uri=true", tmp_path)
-    assert server.launch().wait(60) != 0
-    said = server.log.read_text()
+    said = server.refused()
     assert "readonly database (the file or its directory cannot be written)" in said
     assert "Traceback" not in said
 

@@ -72,6 +72,8 @@ class Gate:
                 await self._app(scope, limited, counted)
         except Refusal as refusal:
             await problem(refusal)(scope, receive, counted)
+        except DBAPIError as error:  # of the keys
+            await problem(of_database(self._service().database.url, error))(scope, receive, counted)
         except Exception:
             if not direct:  # FastAPI has answered already
                 raise
@@ -98,10 +100,7 @@ class Gate:
         role = keyring.recall(token)
         if role is None:
             address = scope["client"][0] if scope.get("client") else ""
-            try:
-                role = await run_in_threadpool(keyring.role, token, address)
-            except DBAPIError as error:
-                raise of_database(self._service().database.url, error) from None
+            role = await run_in_threadpool(keyring.role, token, address)
         needed = _needed(scope["method"], path)
         if ROLES.index(role) < ROLES.index(needed):
             raise Refusal(403, "The key may not do this", f"a key of role {needed} is needed, got one of role {role}")

@@ -12,6 +12,7 @@ from fairbai.service.keys import create_key
 from fairbai.service.schema import keys
 from fairbai.service.settings import Settings
 
+PATIENCE = 120  # seconds: a worker that compiles the kernels for the first time does not answer meanwhile
 APP = "fairbai.service.app:from_environment"
 
 
@@ -34,8 +35,16 @@ def serve(settings: Settings, host: str, port: int, workers: int, say: Callable[
     with tempfile.TemporaryDirectory(prefix="fairbai-metrics-") as directory:
         if workers > 1:
             metrics.share(directory)
-        # an access log of every request would cost as much as the request, and proxies write one anyway
-        uvicorn.run(APP, factory=True, host=host, port=port, workers=workers, access_log=False, server_header=False)
+        uvicorn.run(
+            APP,
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            access_log=False,  # it would cost as much as the requests, and proxies write one anyway
+            server_header=False,
+            timeout_worker_healthcheck=PATIENCE,
+        )
 
 
 def first_key(database: Database) -> str | None:
