@@ -24,10 +24,10 @@ class Load:
     """Clients that ask and tell at the same time."""
 
     def __init__(
-        self, server: Server, experiment: str, pairs: int, clients: int = CLIENTS, patient: bool = True, name: str = "a"
+        self, server: Server, experiment: str, pairs: int, clients: int = CLIENTS, patient: bool = True
     ) -> None:
         self._end = server.directory / f"end-{experiment}"
-        self._journals = [server.directory / f"journal-{experiment}-{name}{number}" for number in range(clients)]
+        self._journals = [server.directory / f"journal-{experiment}-{number}" for number in range(clients)]
         order = {"port": server.port, "key": server.key, "experiment": experiment, "pairs": pairs, "patient": patient}
         self._processes = [
             subprocess.Popen(

@@ -14,8 +14,17 @@ from typing import Any
 
 import psycopg
 
-# The writer of the log in the background waits for long, so that only commits that are synchronous are on disk early.
-OPTIONS = {"listen_addresses": "", "shared_buffers": "16MB", "wal_writer_delay": "10s", "max_wal_size": "256MB"}
+# Nothing in the background writes the log early: only commits that wait for it have it on disk. (The writer of the log
+# is slow; vacuums, and the snapshots that standbys need, would wake it.)
+OPTIONS = {
+    "listen_addresses": "",
+    "shared_buffers": "16MB",
+    "wal_writer_delay": "10s",
+    "wal_writer_flush_after": "1GB",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "autovacuum": "off",
+}
 
 
 class Cluster:

@@ -17,17 +17,3 @@ def test_eight_clients(start: Start, request: pytest.FixtureRequest, database: s
     assert len(acknowledged.asked) > 8 * 60
     check_exact(server, experiment, acknowledged)
     server.verify()
-
-
-def test_two_servers_on_one_postgresql(start: Start, postgresql: str) -> None:
-    """Servers that know nothing of each other share an experiment through the database alone."""
-    first = start(postgresql)
-    second = start(postgresql)
-    second.key = first.key
-    experiment = first.create()
-    with load(first, experiment, pairs=30, clients=4) as one, load(second, experiment, 30, clients=4, name="b") as two:
-        acknowledged = one.finish()
-        others = two.finish()
-    acknowledged.add({"asked": others.asked, "told": others.told})
-    check_exact(second, experiment, acknowledged)
-    first.verify()

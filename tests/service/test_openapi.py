@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow_without_jit
 SETTINGS = Path(__file__).with_name("schemathesis.toml")
 
 
-@pytest.mark.parametrize(("database", "examples"), [("sqlite", 25), ("postgresql", 8)])
+@pytest.mark.parametrize(("database", "examples"), [("sqlite", 20), ("postgresql", 5)])
 def test_schemathesis_finds_nothing(
     start: Start, request: pytest.FixtureRequest, tmp_path: Path, database: str, examples: int
 ) -> None:
