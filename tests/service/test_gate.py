@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -141,3 +142,22 @@ def test_openapi_describes_every_call(tmp_path: Path) -> None:
     assert calls == expected
     assert document["security"] == [{"key": []}]
     assert all(document["components"]["schemas"][name]["examples"] for name in ("Experiment", "Ask", "Tell", "Batch"))
+
+
+def test_client_that_goes_away_in_the_middle_of_its_body_gets_no_ticket(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client)
+        messages = [{"type": "http.request", "body": b"", "more_body": True}, {"type": "http.disconnect"}]
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return messages.pop(0)
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        headers = [(b"authorization", client.http.headers["Authorization"].encode())]
+        scope = {"type": "http", "method": "POST", "path": f"{at}/ask", "headers": headers, "client": ("::1", 1)}
+        client.wait(client.app(scope, receive, send))
+        assert sent[0]["status"] == 422
+        assert client.get(at).json()["trials"] == 0

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,6 +90,17 @@ def test_expired_tickets_are_not_pending_and_late_rewards_count(client: Local) -
     assert tell(client, at, {tickets[0]["ticket"]: 1.0})["late"] == 0  # told before
     status = client.get(at).json()
     assert (status["observed"], status["late"], status["expired"]) == (1, 1, 2)
+
+
+def test_service_looks_for_overdue_tickets_by_itself(tmp_path: Path) -> None:
+    with running(address(tmp_path), sweep=0.05) as client:
+        at = create(client, lease=0.2)
+        ask(client, at, 3)
+        deadline = time.monotonic() + 30.0
+        while client.get(at).json()["expired"] < 3:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    assert differences(tmp_path) == [[]]
 
 
 def test_ticket_without_a_lease_waits_for_ever(client: Local) -> None:

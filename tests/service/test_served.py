@@ -8,6 +8,7 @@ import random
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -22,7 +23,8 @@ import pytest
 
 from fairbai.cli import main
 from fairbai.client import Answer, AsyncClient, Client, ExperimentOverError, ServiceError
-from tests.service.running import address
+from fairbai.service import settings
+from tests.service.running import address, create, play, running
 
 
 @dataclass
@@ -172,6 +174,21 @@ def test_workers_on_sqlite_are_refused(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["serve", "--database", address(tmp_path), "--workers", "0"]) == 2
 
 
+def test_serve_prints_a_key_once_and_hands_its_settings_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started: list[dict[str, Any]] = []
+    monkeypatch.setattr("uvicorn.run", lambda app, **options: started.append(options))
+    monkeypatch.setenv(settings.VARIABLE, "{}")  # so that it is put back afterwards
+    for _ in range(2):
+        assert main(["serve", "--database", address(tmp_path), "--port", "1234"]) == 0
+    assert capsys.readouterr().out.count("admin key") == 1
+    assert [(options["host"], options["port"], options["workers"]) for options in started] == [
+        ("127.0.0.1", 1234, 1)
+    ] * 2
+    assert settings.Settings.from_environment().database == address(tmp_path)
+
+
 def test_keys_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     database = ["--database", address(tmp_path)]
     assert main(["keys", "create", "--role", "writer", "--name", "web shop", *database]) == 0
@@ -188,10 +205,6 @@ def test_keys_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_verify_says_where_a_database_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    import sqlite3
-
-    from tests.service.running import create, play, running
-
     with running(address(tmp_path)) as client:
         at = create(client)
         play(client, at, 3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 import fairbai as fb
@@ -188,3 +189,15 @@ def test_bad_rewards(client: Local, reward: str) -> None:
     ask(client, at)
     response = client.post(f"{at}/tell", content=f'{{"rewards": [{{"ticket": "0", "reward": {reward}}}]}}')
     assert response.status_code == 422
+
+
+def test_fastapi_answers_as_the_gate_does(client: Local) -> None:
+    """The gate answers ask and tell by itself; the routes that OpenAPI describes do the same."""
+    at = create(client)
+    client.http._transport = httpx.ASGITransport(client.app.fastapi)
+    (ticket,) = ask(client, at)
+    assert ticket == {"ticket": "0", "arm": "a"}
+    assert tell(client, at, {"0": 1.0})["counted"] == 1
+    assert client.post(f"{at}/tell", json={"rewards": [{"ticket": "0", "reward": 2.0}]}).status_code == 409
+    first = client.post(f"{at}/ask", json={"n": 2}, headers={"Idempotency-Key": "x"}).json()
+    assert client.post(f"{at}/ask", json={"n": 2}, headers={"Idempotency-Key": "x"}).json() == first

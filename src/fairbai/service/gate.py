@@ -14,18 +14,17 @@ from fairbai.service import trials
 from fairbai.service.book import encode
 from fairbai.service.keys import ROLES, unauthorized
 from fairbai.service.metrics import Metrics
-from fairbai.service.refusals import Refusal, failed, of_database
+from fairbai.service.refusals import Refusal, failed, invalid, of_database
 from fairbai.service.service import Service
 
 FOR_WRITERS = ("/ask", "/tell", "/batches")
 OPEN = ("/healthz",)
-
-log = logging.getLogger("fairbai.service")
-
 PREFIX = "/v1/experiments/"
 DIRECT = {"ask": trials.ask, "tell": trials.tell}
 """Nearly all requests are these. They are answered here, by the same functions as behind FastAPI, because the way
 through it takes longer than all the rest."""
+
+log = logging.getLogger("fairbai.service")
 
 
 class Gate:
@@ -135,11 +134,13 @@ def _needed(method: str, path: str) -> str:
 
 
 async def _body(receive: Receive) -> bytes:
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    while message.get("more_body", False):
+    body, more = b"", True
+    while more:
         message = await receive()
+        if message["type"] == "http.disconnect":  # half a request must not be taken for a whole one
+            raise invalid("the request ended before its body")
         body += message.get("body", b"")
+        more = message.get("more_body", False)
     return body
 
 

@@ -108,8 +108,9 @@ class Writer:
                 results = [results] * len(shared)
             elif isinstance(results, BaseException):  # a bug in one of them, which the others should not pay for
                 results = [self._alone(operation) for operation in operations]
+            else:
+                self._metrics.committed(len(shared))
             done += [(future, result) for (_, future), result in zip(shared, results, strict=True)]
-            self._metrics.committed(len(shared))
         return done
 
     def _alone(self, operation: Operation) -> Any:

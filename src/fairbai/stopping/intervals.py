@@ -71,7 +71,7 @@ def _end(family: Family, mean: float, most: float, end: float) -> float:
         outside = min(outside, family.high)
     else:
         outside = end
-        if mean == end or family.divergence(mean, end) <= most:
+        if mean == end:  # else the divergence is infinite there
             return end
     for _ in range(STEPS):
         middle = 0.5 * (inside + outside)
