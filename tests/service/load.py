@@ -66,12 +66,15 @@ class Load:
         return found
 
     def wait_for(self, tells: int) -> None:
-        """Wait until so many tells were acknowledged."""
-        give_up = time.monotonic() + 120.0
-        while sum(path.read_text().count('"told"') for path in self._journals if path.exists()) < tells:
+        """Wait until so many more tells were acknowledged."""
+        give_up, before = time.monotonic() + 120.0, self._tells()
+        while self._tells() < before + tells:
             assert time.monotonic() < give_up
             assert any(process.poll() is None for process in self._processes)
             time.sleep(0.05)
+
+    def _tells(self) -> int:
+        return sum(path.read_text().count('"told"') for path in self._journals if path.exists())
 
     def kill(self) -> None:
         """End the clients, if they still run."""
