@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import identifier, simulation, solver, wireless
+from benchmarks import identifier, service, simulation, solver, wireless
 from benchmarks.machine import Watch
 from benchmarks.measure import HEADER, Ratio, line, markdown
 
@@ -19,6 +19,7 @@ SUITES: dict[str, Callable[[], Iterator[Ratio]]] = {
     "identifier": identifier.suite,
     "simulation": simulation.suite,
     "wireless": wireless.suite,
+    "service": service.suite,
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")
 

@@ -34,7 +34,7 @@ def suite() -> Iterator[Ratio]:
     choice between K options: `ask`, `suggest_categorical` and `tell`. River's policies are its UCB and epsilon-greedy,
     `pull` and `update`.
     """
-    optuna, bandit = _peer("optuna"), _peer("river", "river.bandit")
+    optuna, bandit = peer("optuna"), peer("river", "river.bandit")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     yield from _ten_arms(optuna, bandit)
     yield from _thousand_arms(bandit)
@@ -191,8 +191,8 @@ def _compared(ours: float, theirs: float) -> str:
     return f"{theirs / ours:.3g}x faster" if ours <= theirs else f"{ours / theirs:.3g}x the time"
 
 
-def _peer(package: str, module: str | None = None) -> Any:
+def peer(package: str, module: str | None = None) -> Any:
     try:
         return import_module(module or package)
     except ImportError as error:
-        raise SystemExit(f"the identifier suite measures beside {package}: pip install {package} ({error})") from None
+        raise SystemExit(f"the benchmarks measure beside {package}: pip install {package} ({error})") from None

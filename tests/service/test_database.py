@@ -25,7 +25,7 @@ def test_a_commit_waits_for_the_disk(tmp_path: Path) -> None:
 def test_settings_are_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prepare = databases._prepare_sqlite
     monkeypatch.setattr(databases, "_prepare_sqlite", lambda _: prepare(False))
-    with pytest.raises(DatabaseError, match=r"would lose acknowledged rewards.*synchronous must be 2, got 0"):
+    with pytest.raises(DatabaseError, match=r"would lose acknowledged rewards.*synchronous must be 2, got 1"):
         open_database(address(tmp_path))
 
 

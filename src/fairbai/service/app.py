@@ -1,6 +1,5 @@
 """The FastAPI application."""
 
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,15 +15,13 @@ from starlette.types import Receive, Scope, Send
 
 from fairbai import __version__
 from fairbai.service import answers, forms
-from fairbai.service.database import DatabaseError, explained
+from fairbai.service.database import DatabaseError
 from fairbai.service.gate import Gate, problem
 from fairbai.service.metrics import Metrics
-from fairbai.service.refusals import Refusal, away, failed, invalid
+from fairbai.service.refusals import Refusal, failed, invalid, of_database, unavailable
 from fairbai.service.routes import router
 from fairbai.service.service import Service
 from fairbai.service.settings import Settings
-
-log = logging.getLogger("fairbai.service")
 
 
 class Application:
@@ -93,7 +90,7 @@ def _add_health(app: FastAPI, metrics: Metrics) -> None:
         try:
             await run_in_threadpool(request.app.state.service.database.ping)
         except DatabaseError:
-            raise away() from None
+            raise unavailable("the database does not answer") from None
         return {"status": "ready"}
 
     @app.get("/metrics", response_class=PlainTextResponse, tags=["health"])
@@ -136,8 +133,7 @@ def _methods(request: Request) -> set[str]:
 
 
 async def _no_database(request: Request, error: Any) -> Response:
-    log.error("no answer: %s", explained(request.app.state.service.database.url, error))
-    return problem(away())
+    return problem(of_database(request.app.state.service.database.url, error))
 
 
 async def _failed(_: Request, error: Any) -> Response:
@@ -195,6 +191,10 @@ def _add_errors(path: str, method: str, call: dict[str, Any]) -> None:
         errors |= ERRORS_OF_EXPERIMENTS
     elif method == "post":  # an Idempotency-Key that was used before
         errors["409"] = ERRORS_OF_EXPERIMENTS["409"]
+    elif path == "/v1/experiments":  # `after` may name none
+        errors["404"] = ERRORS_OF_EXPERIMENTS["404"]
+    if method == "post":
+        errors["507"] = "The disk of the database is full"
     schema = {"$ref": "#/components/schemas/Problem"}
     for status, about in errors.items():
         call["responses"][status] = {"description": about, "content": {"application/problem+json": {"schema": schema}}}

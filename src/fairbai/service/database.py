@@ -114,7 +114,7 @@ def _sqlite_options() -> dict[str, Any]:
 def _prepare_sqlite(synchronous: bool) -> Any:
     def prepare(connection: sqlite3.Connection, _: Any) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(f"PRAGMA synchronous = {'FULL' if synchronous else 'OFF'}")
+        connection.execute(f"PRAGMA synchronous = {'FULL' if synchronous else 'NORMAL'}")
         connection.execute("PRAGMA foreign_keys = ON")
 
     return prepare

@@ -15,8 +15,9 @@ LARGEST_SEED = 2**53 - 1  # what every JSON reader keeps
 # what people can read: no control characters, which some databases and terminals do not take
 Label = Annotated[str, Field(min_length=1, max_length=MOST_LABEL, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Reward = Annotated[float, Field(ge=-LARGEST_REWARD, le=LARGEST_REWARD, allow_inf_nan=False)]
-Whole = Annotated[int, BeforeValidator(lambda value: _whole(value))]
-Kind = Annotated[str, Field(max_length=50)] | dict[str, Any]
+Whole = BeforeValidator(lambda value: _whole(value))  # after the bounds, or the schema would not have them
+_named = {"required": ["kind"], "properties": {"kind": {"type": "string"}}}
+Kind = Annotated[str, Field(max_length=50)] | Annotated[dict[str, Any], Field(json_schema_extra=_named)]
 
 
 def _whole(value: Any) -> Any:
@@ -67,7 +68,9 @@ class Experiment(Form):
     sampling: Kind = "fair_top_two"
     stopping: Kind = "mixture"
     settle: bool = True
-    seed: Annotated[Whole, Field(ge=0, le=LARGEST_SEED)] | None = Field(None, description="random if none is given")
+    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED), Whole] | None = Field(
+        None, description="random if none is given"
+    )
     lease: Annotated[float, Field(gt=0.0, le=LONGEST_LEASE, allow_inf_nan=False)] | None = Field(
         86_400.0, description="seconds within which the reward of a ticket is expected; null: for ever"
     )
@@ -83,7 +86,7 @@ class Ask(Form):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"n": 1}, {"n": 20, "serve_winner": True}]})
 
-    n: Annotated[Whole, Field(ge=1, le=MOST_TICKETS)] = 1
+    n: Annotated[int, Field(ge=1, le=MOST_TICKETS), Whole] = 1
     serve_winner: bool = Field(False, description="after the stop, give out the winner instead of an error")
 
 
@@ -118,7 +121,7 @@ class Batch(Form):
     )
 
     batch: Label = Field(description="the client's name for it; the same batch again is accepted and changes nothing")
-    pulls: Annotated[dict[str, Annotated[Whole, Field(ge=0, le=2**53)]], Field(min_length=1, max_length=MOST_ARMS)]
+    pulls: Annotated[dict[str, Annotated[int, Field(ge=0, le=2**53), Whole]], Field(min_length=1, max_length=MOST_ARMS)]
     sums: Annotated[dict[str, Reward], Field(max_length=MOST_ARMS)]
 
 

@@ -12,10 +12,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairbai.service import trials
 from fairbai.service.book import encode
-from fairbai.service.database import explained
 from fairbai.service.keys import ROLES, unauthorized
 from fairbai.service.metrics import Metrics
-from fairbai.service.refusals import Refusal, away, failed, invalid
+from fairbai.service.refusals import Refusal, failed, invalid, of_database
 from fairbai.service.service import Service
 
 FOR_WRITERS = ("/ask", "/tell", "/batches")
@@ -73,8 +72,7 @@ class Gate:
         except Refusal as refusal:
             await problem(refusal)(scope, receive, counted)
         except DBAPIError as error:  # of the keys
-            log.error("no answer: %s", explained(self._service().database.url, error))
-            await problem(away())(scope, receive, counted)
+            await problem(of_database(self._service().database.url, error))(scope, receive, counted)
         except Exception:
             if not direct:  # FastAPI has answered already
                 raise

@@ -1,6 +1,14 @@
 """What the service says no to, and how it says so: problem details of RFC 9457."""
 
+import logging
 from typing import Any
+
+from sqlalchemy import URL
+from sqlalchemy.exc import DBAPIError
+
+from fairbai.service.database import explained
+
+log = logging.getLogger("fairbai.service")
 
 
 class Refusal(Exception):  # noqa: N818 - it is an answer, not an error of ours
@@ -42,9 +50,14 @@ def unavailable(detail: str) -> Refusal:
     return Refusal(503, "Not available", detail, {"Retry-After": "1"})
 
 
-def away() -> Refusal:
-    """503: the database does not answer."""
-    return unavailable("the database does not answer")
+def of_database(url: URL, error: DBAPIError) -> Refusal:
+    """507 where the disk is full, else 503; the log says more than the client should hear."""
+    log.error("%s", explained(url, error))
+    if any(part in str(error.orig) for part in ("is full", "No space left")):
+        return Refusal(
+            507, "Out of space", "the disk of the database is full; nothing was changed", {"Retry-After": "60"}
+        )
+    return unavailable("the database did not confirm the request; it is safe to repeat it")
 
 
 def failed() -> Refusal:

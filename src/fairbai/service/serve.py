@@ -32,19 +32,25 @@ def serve(settings: Settings, host: str, port: int, workers: int, say: Callable[
     if first is not None:
         say(f"admin key (it is shown only once): {first}")
     settings.to_environment()
+    if workers == 1:  # which needs no directory, and would leave it behind: uvicorn ends it with the signal it got
+        _run(host, port, workers)
+        return
     with tempfile.TemporaryDirectory(prefix="fairbai-metrics-") as directory:
-        if workers > 1:
-            metrics.share(directory)
-        uvicorn.run(
-            APP,
-            factory=True,
-            host=host,
-            port=port,
-            workers=workers,
-            access_log=False,  # it would cost as much as the requests, and proxies write one anyway
-            server_header=False,
-            timeout_worker_healthcheck=PATIENCE,
-        )
+        metrics.share(directory)
+        _run(host, port, workers)
+
+
+def _run(host: str, port: int, workers: int) -> None:
+    uvicorn.run(
+        APP,
+        factory=True,
+        host=host,
+        port=port,
+        workers=workers,
+        access_log=False,  # it would cost as much as the requests, and proxies write one anyway
+        server_header=False,
+        timeout_worker_healthcheck=PATIENCE,
+    )
 
 
 def first_key(database: Database) -> str | None:

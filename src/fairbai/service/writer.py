@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlalchemy.exc import DBAPIError
 
-from fairbai.service.database import Database, explained
+from fairbai.service.database import Database
 from fairbai.service.ledger import Ledger
 from fairbai.service.metrics import Metrics
 from fairbai.service.operations import Operation
-from fairbai.service.refusals import Refusal, unavailable
+from fairbai.service.refusals import Refusal, of_database, unavailable
 
 MOST_WAITING = 10_000  # operations
 MOST_ROWS = 20_000  # of a transaction, about: others wait for it
@@ -124,8 +124,7 @@ class Writer:
         try:
             return function()
         except DBAPIError as error:
-            log.error("not committed: %s", explained(self._database.url, error))
-            return unavailable("the database did not confirm the request; it is safe to repeat it")
+            return of_database(self._database.url, error)
         except Exception as error:
             return error
 

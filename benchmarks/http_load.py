@@ -1,0 +1,126 @@
+"""A generator of load over HTTP, in a process of its own: ``python -m benchmarks.http_load '{"port": 8000, ...}'``.
+
+It speaks just enough HTTP/1.1 to keep connections busy: each sends its next request as soon as it has an answer. So it
+takes a small part of the time that a server in Python needs, and prints how much, as a check.
+"""
+
+import asyncio
+import json
+import re
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import uvloop
+
+LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
+TICKET = re.compile(rb'"ticket":"(\d+)"')
+WARM_UP = 0.5  # seconds that do not count
+
+Talk = Iterator[bytes]
+"""What a connection says: it yields requests, and is sent the bodies of the answers."""
+
+
+class Load:
+    """What is measured.
+
+    Args:
+        order: The port, the key, the path, what to say, the number of connections, and for how many seconds.
+    """
+
+    def __init__(self, order: dict[str, Any]) -> None:
+        self.order = order
+        self.latencies: list[float] = []
+        self.begin = time.perf_counter() + WARM_UP
+        self.end = self.begin + order["seconds"]
+        self.done = asyncio.Event()
+
+    def talk(self, number: int) -> Any:
+        """What a connection says."""
+        return {"pairs": self._pairs, "tells": self._tells, "batches": self._batches}[self.order["talk"]](number)
+
+    def _request(self, call: str, body: bytes) -> bytes:
+        head = (
+            f"POST {self.order['path']}{call} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.order['key']}"
+        )
+        return f"{head}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+    def _pairs(self, _: int) -> Any:
+        """Ask for tickets and tell their rewards."""
+        ask = self._request("/ask", b'{"n":%d}' % self.order["n"])
+        while True:
+            tickets = TICKET.findall((yield ask))
+            rewards = [b'{"ticket":"%b","reward":%d.0}' % (ticket, int(ticket) * 40503 >> 8 & 1) for ticket in tickets]
+            yield self._request("/tell", b'{"rewards":[%b]}' % b",".join(rewards))
+
+    def _tells(self, _: int) -> Any:
+        """Tell the same reward again and again, to a server that does not mind."""
+        request = self._request("/tell", b'{"rewards":[{"ticket":"12345","reward":1.0}]}')
+        while True:
+            yield request
+
+    def _batches(self, number: int) -> Any:
+        """Batches of trials, each with a name of its own."""
+        pulls = {str(arm): self.order["n"] // 10 for arm in range(10)}
+        sums = {arm: count / 2 for arm, count in pulls.items()}
+        start = time.time_ns()
+        while True:
+            start += 1
+            yield self._request(
+                "/batches", json.dumps({"batch": f"{number}-{start}", "pulls": pulls, "sums": sums}).encode()
+            )
+
+
+class Connection(asyncio.Protocol):
+    """A connection, which always waits for one answer."""
+
+    def __init__(self, load: Load, number: int) -> None:
+        self._load = load
+        self._talk = load.talk(number)
+        self._buffer = b""
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        self._send(next(self._talk))
+
+    def _send(self, request: bytes) -> None:
+        self._sent = time.perf_counter()
+        self._transport.write(request)
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        head = self._buffer.find(b"\r\n\r\n")
+        found = LENGTH.search(self._buffer, 0, head + 2) if head >= 0 else None
+        if found is None or len(self._buffer) < head + 4 + int(found[1]):
+            return
+        if not self._buffer.startswith(b"HTTP/1.1 200"):
+            raise SystemExit(f"an answer must be 200, got {self._buffer.decode()}")
+        now = time.perf_counter()
+        if now >= self._load.end:
+            self._load.done.set()
+            return
+        if self._sent >= self._load.begin:
+            self._load.latencies.append(now - self._sent)
+        body, self._buffer = self._buffer[head + 4 :], b""
+        self._send(self._talk.send(body))
+
+
+async def run(order: dict[str, Any]) -> dict[str, float]:
+    """Requests a second, the 50th and 99th percentile of their seconds, and the share of a core that this took."""
+    load, loop = Load(order), asyncio.get_running_loop()
+    for number in range(order["connections"]):
+        await loop.create_connection(lambda number=number: Connection(load, number), "127.0.0.1", order["port"])
+    spent = time.process_time()
+    await load.done.wait()
+    ordered = sorted(load.latencies)
+    return {
+        "rate": len(ordered) / order["seconds"],
+        "median": ordered[len(ordered) // 2],
+        "p99": ordered[int(len(ordered) * 0.99)],
+        "own": (time.process_time() - spent) / (order["seconds"] + WARM_UP),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(uvloop.run(run(json.loads(sys.argv[1])))))

@@ -1,0 +1,180 @@
+"""The HTTP service under load, beside Optuna's storage and a bare endpoint."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from benchmarks.identifier import NEVER, SEED, peer
+from benchmarks.measure import Ratio, faster
+from tests.service.postgresql import Cluster
+from tests.service.server import Server, free_port
+
+ARMS = 10
+CONNECTIONS = 16
+ROUNDS = 3
+SECONDS = 2.0
+OPTUNA_TRIALS = 60  # a round
+BATCH, EDGE_BATCH = 20, 1000
+BUSY = 0.8  # of a core
+
+
+def suite() -> Iterator[Ratio]:
+    """The HTTP service, as `fairbai serve` starts it, under load from 16 connections on the same machine.
+
+    Each connection asks for tickets, tells their rewards, and begins again: single trials, or 20 in a request. All of
+    them are on one experiment with ten arms and floors of 0.05. A pair counts when its tell is acknowledged, and so on
+    disk: SQLite with synchronous FULL, PostgreSQL with synchronous_commit on. In edge mode a request brings the counts
+    and sums of 1,000 trials. The generator of the load is a process of its own which speaks plain sockets; the suite
+    stops if it takes more than 80 % of a core. So on two cores it does not slow a single server down, but does share
+    them with PostgreSQL and a second worker.
+
+    Optuna keeps its study in SQLite, in the same directory, with its defaults and the random sampler: `ask`,
+    `suggest_categorical` and `tell`, one after another in one process, called from Python without HTTP. It has no
+    requests for many trials at once. The bare endpoint is FastAPI on uvicorn, started the same way, that parses the
+    same body and answers without doing anything, under the same load. Everything is measured for 2 s at a time, in
+    three rounds in which all take turns; a row has the best of them (the lowest 99th percentile).
+    """
+    optuna = peer("optuna")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fairbai-bench-")))
+        bare = _bare(stack, directory)
+        servers = _servers(stack, directory)
+        calls: dict[str, Callable[[], Result]] = {"optuna": _optuna(optuna, directory), "bare": bare}
+        for name, server in servers.items():
+            for kind, talk in KINDS.items():
+                calls[f"{name}, {kind}"] = _load(server, **talk)
+        best = _in_turns(calls)
+    for name in servers:
+        yield from _rows(name, best, promised=name == "SQLite")
+
+
+KINDS: dict[str, dict[str, Any]] = {
+    "single": {"talk": "pairs", "n": 1},
+    "batch": {"talk": "pairs", "n": BATCH},
+    "edge": {"talk": "batches", "n": EDGE_BATCH},
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """Requests, or trials, a second; and the 99th percentile of the seconds that a request took."""
+
+    rate: float
+    p99: float = 0.0
+
+    def better(self, other: "Result | None") -> "Result":
+        return self if other is None else Result(max(self.rate, other.rate), min(self.p99, other.p99))
+
+
+def _rows(name: str, best: dict[str, Result], promised: bool) -> Iterator[Ratio]:
+    single, batch, edge = (best[f"{name}, {kind}"] for kind in KINDS)
+    optuna = f"Optuna {version('optuna')} on SQLite", 1 / best["optuna"].rate
+    bare = f"a bare FastAPI {version('fastapi')} endpoint"
+    yield faster(f"ask + tell over HTTP, {name}", 2 / single.rate, *optuna, at_least=25 if promised else None)
+    yield faster(
+        f"ask + tell over HTTP, {name}, {BATCH} at a time",
+        2 / (batch.rate * BATCH),
+        *optuna,
+        at_least=200 if promised else None,
+    )
+    share = single.rate / best["bare"].rate
+    target, met = ("at least 60 %", share >= 0.6) if promised else ("", None)
+    yield Ratio(
+        f"a request, {name}",
+        1 / single.rate,
+        bare,
+        1 / best["bare"].rate,
+        f"{share:.0%} of its requests a second",
+        target,
+        met,
+    )
+    for kind, result in (("", single), (f", {BATCH} at a time", batch)):
+        times = result.p99 / best["bare"].p99
+        what = f"a request, {name}{kind}, 99th percentile"
+        yield Ratio(what, result.p99, bare, best["bare"].p99, f"{times:.3g}x the time")
+    trials, asked = edge.rate * EDGE_BATCH, batch.rate * BATCH / 2
+    what, others = f"a trial in edge mode, {name}", f"ask + tell, {BATCH} at a time"
+    yield Ratio(what, 1 / trials, others, 1 / asked, f"{trials:,.0f} a second, {trials / asked:.3g}x")
+
+
+def _in_turns(calls: dict[str, Callable[[], Result]]) -> dict[str, Result]:
+    best: dict[str, Result] = {}
+    for _ in range(ROUNDS):
+        for name, call in calls.items():
+            best[name] = call().better(best.get(name))
+    return best
+
+
+# --- who is measured --------------------------------------------------------------------------------------------
+
+
+def _servers(stack: ExitStack, directory: Path) -> dict[str, Server]:
+    cluster = Cluster()
+    stack.callback(cluster.remove)
+    cluster.start()
+    servers = {"SQLite": Server(f"sqlite:///{directory}/fairbai.db", directory)}
+    for workers, plural in ((1, ""), (2, "s")):
+        cluster.run(f"CREATE DATABASE workers_{workers}")
+        url = cluster.url(f"workers_{workers}")
+        servers[f"PostgreSQL, {workers} worker{plural}"] = Server(url, directory, workers=workers)
+    for server in servers.values():
+        stack.callback(server.stop)
+        server.start()
+    return servers
+
+
+def _load(server: Server, **talk: Any) -> Callable[[], Result]:
+    floors = {"kind": "constant", "floor": 0.5 / ARMS}
+    labels = [str(arm) for arm in range(ARMS)]
+    experiment = server.create(arms=labels, delta=NEVER, rates=floors, seed=SEED)
+    return lambda: _measured(server.port, f"/v1/experiments/{experiment}", server.key, **talk)
+
+
+def _bare(stack: ExitStack, directory: Path) -> Callable[[], Result]:
+    port = free_port()
+    command = [sys.executable, "-m", "uvicorn", "benchmarks.bare_endpoint:app", "--port", str(port), "--no-access-log"]
+    with (directory / "bare.log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+    stack.callback(process.wait)
+    stack.callback(process.terminate)
+    while "Uvicorn running" not in (directory / "bare.log").read_text():
+        if process.poll() is not None:
+            raise SystemExit((directory / "bare.log").read_text())
+        time.sleep(0.05)
+    return lambda: _measured(port, "", "none", talk="tells")
+
+
+def _measured(port: int, path: str, key: str, **talk: Any) -> Result:
+    order = {"port": port, "path": path, "key": key, "connections": CONNECTIONS, "seconds": SECONDS, **talk}
+    command = [sys.executable, "-m", "benchmarks.http_load", json.dumps(order)]
+    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    if found["own"] > BUSY:
+        raise SystemExit(
+            f"the generator must take at most {BUSY} of a core, got {found['own']:.2f}: it is the bottleneck"
+        )
+    return Result(found["rate"], found["p99"])
+
+
+def _optuna(optuna: Any, directory: Path) -> Callable[[], Result]:
+    sampler = optuna.samplers.RandomSampler(seed=SEED)
+    study = optuna.create_study(storage=f"sqlite:///{directory}/optuna.db", direction="maximize", sampler=sampler)
+    choices = list(range(ARMS))
+
+    def measure() -> Result:
+        start = time.perf_counter()
+        for number in range(OPTUNA_TRIALS):
+            trial = study.ask()
+            trial.suggest_categorical("arm", choices)
+            study.tell(trial, float(number % 2))
+        return Result(OPTUNA_TRIALS / (time.perf_counter() - start))
+
+    return measure

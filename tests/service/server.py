@@ -1,0 +1,150 @@
+"""A server in a process of its own, as `fairbai serve` starts it, and a few ways to end it."""
+
+import http.client
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairbai.service.database import open_database
+from fairbai.service.verify import verify
+
+# As `fairbai serve`, without the promise that a commit waits for the disk.
+CARELESS = """
+import sys
+from fairbai.service.serve import serve
+from fairbai.service.settings import Settings
+serve(Settings(database=sys.argv[1], synchronous=False), "127.0.0.1", int(sys.argv[2]), 1)
+"""
+
+
+@dataclass
+class Answer:
+    """An answer over HTTP."""
+
+    status: int
+    headers: dict[str, str]
+    body: Any
+
+
+class Server:
+    """A server; it can be started again and again, on the same port.
+
+    Args:
+        url: Its database.
+        directory: Where it runs and keeps its log.
+        workers: Processes.
+        synchronous: Whether a commit waits for the disk.
+        environment: Further variables.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        directory: Path,
+        workers: int = 1,
+        synchronous: bool = True,
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        self.url, self.directory, self.port = url, directory, free_port()
+        self.key = ""
+        self.log = directory / f"server-{self.port}.log"
+        self._workers, self._synchronous = workers, synchronous
+        self._environment = {**os.environ, "TMPDIR": str(directory), **(environment or {})}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> "Server":
+        """Start, and wait until it answers."""
+        self.launch()
+        give_up = time.monotonic() + 240.0  # where the kernels are not compiled yet
+        while not self._answers():
+            assert self._process is not None
+            assert self._process.poll() is None, self.log.read_text()
+            assert time.monotonic() < give_up, self.log.read_text()
+            time.sleep(0.02)
+        found = re.search(r"fb_\w+_[\w-]+", self.log.read_text())
+        self.key = found.group() if found else self.key
+        return self
+
+    def launch(self) -> subprocess.Popen[bytes]:
+        """Start without waiting."""
+        if self._synchronous:
+            command = ["-m", "fairbai", "serve", "--database", self.url, "--port", str(self.port)]
+            command += ["--workers", str(self._workers)]
+        else:
+            command = ["-c", CARELESS, self.url, str(self.port)]
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, *command], stdout=log, stderr=log, cwd=self.directory, env=self._environment
+            )
+        return self._process
+
+    def refused(self) -> str:
+        """What it says when it does not start."""
+        process = self.launch()
+        try:
+            assert process.wait(60) != 0
+        finally:
+            self.kill()
+        return self.log.read_text()
+
+    def _answers(self) -> bool:
+        try:
+            return self.call("GET", "/healthz").status == 200
+        except OSError:
+            return False
+
+    def kill(self) -> None:
+        """SIGKILL: no time to finish anything."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def stop(self) -> None:
+        """End it as an administrator would."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            self._process.wait(60)
+
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        """One request on a connection of its own."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            sent = None if body is None else json.dumps(body)
+            connection.request(method, path, sent, {"Authorization": f"Bearer {self.key}", **headers})
+            response = connection.getresponse()
+            data = response.read()
+        finally:
+            connection.close()
+        kind = response.headers.get_content_type()
+        content = json.loads(data) if kind.endswith("json") else data.decode()
+        return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, content)
+
+    def create(self, **options: Any) -> str:
+        """Begin an experiment that does not stop soon; returns its id."""
+        floors = {"kind": "constant", "floor": 0.2}
+        form = {"name": "test", "arms": ["a", "b", "c", "d"], "delta": 1e-9, "rates": floors, "seed": 1, **options}
+        answer = self.call("POST", "/v1/experiments", form)
+        assert answer.status == 201, answer
+        return str(answer.body["id"])
+
+    def verify(self) -> None:
+        """All is well, says what `fairbai verify` runs."""
+        database = open_database(self.url)
+        try:
+            assert [differences for _, differences in verify(database) if differences] == []
+        finally:
+            database.close()
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])

@@ -1,0 +1,158 @@
+"""What was acknowledged survives: a server that is killed, a power cut, a PostgreSQL that stops at once.
+
+Each is beside a control in which a commit does not wait for the disk: it must lose something, or else the test could
+not have seen a loss.
+"""
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.service.conftest import Start
+from tests.service.hammer import reward_of
+from tests.service.load import Acknowledged, check_exact, load, log_of
+from tests.service.postgresql import Cluster
+from tests.service.server import Server
+
+pytestmark = pytest.mark.slow_without_jit
+MANY = 1_000_000  # pairs: until the clients are ended
+
+
+@pytest.mark.parametrize(("database", "kills"), [("sqlite", 20), ("postgresql", 5)])
+def test_kill_the_server(start: Start, request: pytest.FixtureRequest, database: str, kills: int) -> None:
+    """Clients repeat what was not answered: so there must be exactly what they know of."""
+    server = start(request.getfixturevalue(database))
+    experiment = server.create()
+    with load(server, experiment, MANY, clients=4) as clients:
+        for _ in range(kills):
+            clients.wait_for(tells=20)
+            server.kill()
+            server.start()
+        acknowledged = clients.end()
+    assert len(acknowledged.told) > 20 * kills
+    check_exact(server, experiment, acknowledged)
+    command = [sys.executable, "-m", "fairbai", "verify", "--database", server.url]
+    said = subprocess.run(command, check=True, capture_output=True, text=True, cwd=server.directory).stdout
+    assert said.splitlines()[-1].startswith("1 experiments, 0 of which differ")
+
+
+# --- SQLite: every commit waits for the disk --------------------------------------------------------------------
+
+
+def syncs_of(start: Start, disk: Path, directory: Path, synchronous: bool) -> list[int]:
+    """How often each of some tells, one after another, waited for the disk before it was acknowledged."""
+    counter = directory / "syncs"
+    environment = {"LD_PRELOAD": str(disk), "DISK_WATCHED": str(directory), "DISK_SYNCS": str(counter)}
+    server = start(f"sqlite:///{directory}/fairbai.db", environment=environment, synchronous=synchronous)
+    experiment = server.create()
+    tickets = server.call("POST", f"/v1/experiments/{experiment}/ask", {"n": 40}).body["tickets"]
+    counts = []
+    for ticket in tickets:
+        before = counter.stat().st_size
+        told = {"rewards": [{"ticket": ticket["ticket"], "reward": 0.5}]}
+        assert server.call("POST", f"/v1/experiments/{experiment}/tell", told).status == 200
+        counts.append(counter.stat().st_size - before)
+    return counts
+
+
+def test_every_tell_waits_for_the_disk(start: Start, disk: Path, tmp_path: Path) -> None:
+    """SIGKILL cannot tell synchronous FULL from NORMAL, because the kernel outlives the server: count fsyncs."""
+    assert min(syncs_of(start, disk, tmp_path, synchronous=True)) >= 1
+
+
+def test_a_careless_server_does_not(start: Start, disk: Path, tmp_path: Path) -> None:
+    """The control: NORMAL waits for the disk at checkpoints only."""
+    assert sum(syncs_of(start, disk, tmp_path, synchronous=False)) < 10
+
+
+def test_a_group_shares_its_wait(start: Start, disk: Path, tmp_path: Path) -> None:
+    """At least one fsync a transaction, and fewer transactions than operations: the group commit."""
+    counter = tmp_path / "syncs"
+    environment = {"LD_PRELOAD": str(disk), "DISK_WATCHED": str(tmp_path), "DISK_SYNCS": str(counter)}
+    server = start(f"sqlite:///{tmp_path}/fairbai.db", environment=environment)
+    experiment = server.create()
+    before = counter.stat().st_size
+    with load(server, experiment, pairs=20) as clients:
+        clients.finish()
+    with sqlite3.connect(tmp_path / "fairbai.db") as database:
+        count = "SELECT count(*), count(DISTINCT at) FROM events WHERE sequence > 1"
+        operations, transactions = database.execute(count).fetchone()  # a transaction has one time for all its events
+    database.close()
+    assert operations > transactions
+    assert counter.stat().st_size - before >= transactions
+
+
+@pytest.mark.parametrize("synchronous", [True, False])
+def test_a_power_cut(start: Start, disk: Path, tmp_path: Path, synchronous: bool) -> None:
+    """A disk that has only what was synced loses power under load; the control, NORMAL, must lose something."""
+    running, survives, restored = tmp_path / "running", tmp_path / "survives", tmp_path / "restored"
+    running.mkdir()
+    survives.mkdir()
+    environment = {"LD_PRELOAD": str(disk), "DISK_WATCHED": str(running), "DISK_SURVIVES": str(survives)}
+    url = f"sqlite:///{running}/fairbai.db"
+    experiment, key = created(start(url, environment=environment))
+    server = start(url, environment=environment, synchronous=synchronous)
+    server.key = key
+    with load(server, experiment, MANY, clients=4, patient=False) as clients:
+        clients.wait_for(tells=60)
+        server.kill()
+        acknowledged = clients.finish()
+    shutil.copytree(survives, restored, ignore=shutil.ignore_patterns("*.draft"))
+    after = start(f"sqlite:///{restored}/fairbai.db")
+    after.key = key
+    assert (lost(after, experiment, acknowledged) == 0) == synchronous
+
+
+def created(server: Server) -> tuple[str, str]:
+    """An experiment that is on disk, and a key; the server has stopped."""
+    experiment = server.create()
+    server.stop()
+    return experiment, server.key
+
+
+def lost(server: Server, experiment: str, acknowledged: Acknowledged) -> int:
+    """How many acknowledged rewards a database does not have; those that it has must be right."""
+    told = dict(log_of(server, experiment).told)
+    assert all(told[ticket] == reward_of(ticket) for ticket in told)
+    server.verify()
+    return len(acknowledged.told - set(told))
+
+
+# --- PostgreSQL -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("synchronous", [True, False])
+def test_postgresql_stops_at_once(start: Start, cluster: Cluster, postgresql: str, synchronous: bool) -> None:
+    """Even where the database is set up to lose rewards, the service makes its commits wait; the control does not."""
+    experiment, key = created(start(postgresql))
+    name = postgresql.split("?")[0].rpartition("/")[2]
+    cluster.run(f"ALTER DATABASE {name} SET synchronous_commit = off")
+    cluster.run("CHECKPOINT")
+    server = start(postgresql, synchronous=synchronous)
+    server.key = key
+    with load(server, experiment, MANY, clients=4, patient=False) as clients:
+        clients.wait_for(tells=60)
+        cluster.stop(immediately=True)
+        try:
+            acknowledged = clients.finish()
+            answer = server.call("POST", f"/v1/experiments/{experiment}/ask", {})
+            assert (answer.status, answer.headers["content-type"]) == (503, "application/problem+json")
+        finally:
+            cluster.start()
+    assert (lost(server, experiment, acknowledged) == 0) == synchronous  # the same server goes on
+    assert server.call("POST", f"/v1/experiments/{experiment}/ask", {}).status == 200
+
+
+def test_a_postgresql_without_fsync_is_refused(cluster: Cluster, postgresql: str, tmp_path: Path) -> None:
+    """The service cannot mend this one, so it does not start."""
+    cluster.stop()
+    cluster.start(fsync="off")
+    try:
+        assert "SHOW fsync must be on, got off" in Server(postgresql, tmp_path).refused()
+    finally:
+        cluster.stop()
+        cluster.start()
