@@ -38,5 +38,5 @@ bench: $(STAMP) ## Measure fairbai against its peers, which it installs
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove everything that the other targets create
-	rm -rf .venv build dist reproduction .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv build dist reproduction .coverage .coverage.* .hypothesis .schemathesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks examples -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
