@@ -119,3 +119,14 @@ def test_promises_and_parameters() -> None:
     assert FairTopTwo().limit == "fair"
     with pytest.raises(ValueError, match="margin must be at least 0, got -1"):
         FairTopTwo(margin=-1.0)
+
+
+@pytest.mark.parametrize("reward", [0.0, 1.0])
+@pytest.mark.parametrize("rates", [fb.rates.Constant(0.0), fb.rates.Bounded(0.0, 0.9)], ids=["floors", "limits"])
+@pytest.mark.parametrize("arms", [2, 3, 5])
+def test_no_arm_is_starved_while_all_means_are_equal(arms: int, rates: fb.rates.Rate, reward: float) -> None:
+    """Bernoulli arms that have only failed so far, as they often have where successes are rare."""
+    ident = fb.Identifier(arms, 1e-9, family=fb.Bernoulli(), rates=rates)
+    for _ in range(150):
+        ident.tell(ident.ask(), reward)
+    assert ident.status().assigned.min() >= 0.4 * 150 / arms

@@ -201,3 +201,10 @@ def test_fastapi_answers_as_the_gate_does(client: Local) -> None:
     assert client.post(f"{at}/tell", json={"rewards": [{"ticket": "0", "reward": 2.0}]}).status_code == 409
     first = client.post(f"{at}/ask", json={"n": 2}, headers={"Idempotency-Key": "x"}).json()
     assert client.post(f"{at}/ask", json={"n": 2}, headers={"Idempotency-Key": "x"}).json() == first
+
+
+@pytest.mark.parametrize("name", ["%00", "a%20b", "x" * 40])
+def test_an_id_that_no_experiment_can_have(client: Local, name: str) -> None:
+    """It never reaches the database, which might not even take it as text."""
+    assert client.post(f"/v1/experiments/{name}/ask", json={"n": 1}).status_code == 404
+    assert client.get(f"/v1/experiments/{name}").status_code == 404

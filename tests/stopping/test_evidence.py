@@ -361,3 +361,20 @@ def test_rules_from_the_quickest_to_the_slowest() -> None:
     assert trials == sorted(trials), trials
     time = fb.solve(fb.Instance([0.0, 2.0, 1.0])).characteristic_time
     assert trials[0] == pytest.approx(expected_trials(time, 0.1), rel=0.2)
+
+
+@pytest.mark.parametrize(("best", "other"), [(1.0, 0.5), (0.5, 0.0), (1.0, 0.0)])
+def test_a_mean_at_the_edge_of_the_domain(best: float, other: float) -> None:
+    """An arm that has only failed, or only succeeded, against the minimum over a fine grid of ties."""
+    state = np.zeros((PENALTY + 1, 2))
+    state[OBSERVED], state[MEAN], state[SCALE] = 40.0, [best, other], 1.0
+    found = tie_evidence(fb.Bernoulli().code, KAPPA, PRIOR_MEAN, state, 0, 1, -math.inf)
+    ties = np.linspace(max(other, 1e-6), min(best, 1.0 - 1e-6), 2001)
+
+    def both(tie: float) -> float:
+        sides = ((1.0, best), (-1.0, other))
+        return sum(
+            one_sided(fb.Bernoulli().code, KAPPA, PRIOR_MEAN, side, 40.0, mean, 1.0, tie)[0] for side, mean in sides
+        )
+
+    assert found == pytest.approx(min(both(float(tie)) for tie in ties), abs=1e-3)

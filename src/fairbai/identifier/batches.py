@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fairbai.identifier.identifier import Identifier
 
 MOST_TRIALS = 2**53  # counts are exact up to here
+MOST_CHOICES = 10_000  # that a policy after the decision is made of
 
 
 def policy(identifier: "Identifier", trials: Any, pending: Any) -> Array:
@@ -69,12 +70,13 @@ def _settling_shares(identifier: "Identifier", trials: int, pending: Array) -> A
     one.state[rows.ASSIGNED] += pending
     one.numbers[rows.ROUND] += pending.sum()
     before, end = one.state[rows.ASSIGNED].copy(), settling_round(one, decision.floors)
-    while one.round < end:
+    debt = end - one.round
+    steps = min(debt, trials, MOST_CHOICES)
+    for _ in range(steps):
         one.count_assigned(settling_choice(one, decision.floors, end))
-    lacking: Array = one.state[rows.ASSIGNED] - before
-    debt = float(lacking.sum())
+    lacking: Array = (one.state[rows.ASSIGNED] - before) * (min(debt, trials) / max(1, steps))
     if debt >= trials:
-        return lacking / debt
+        return lacking / trials
     shares = one.state[rows.CENTRE].copy() if one.limited else decision.floors.copy()
     shares[decision.recommendation] += 1.0 - shares.sum()
     return (lacking + (trials - debt) * shares) / trials

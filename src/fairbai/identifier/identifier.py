@@ -22,6 +22,8 @@ from fairbai.sampling.experiment import Experiment
 from fairbai.sampling.settling import LONGEST, Settling, checked_settling, settling_choice, settling_plan
 from fairbai.stopping import StoppingRule
 
+LARGEST = 1e300  # of the evidence, so that JSON can hold it
+
 
 class Identifier:
     """Finds the best arm of a live experiment, with every arm's share guaranteed.
@@ -186,7 +188,7 @@ class Identifier:
         if self._decision is not None:
             return self._decision.glr, self._decision.threshold
         _, _, glr, factor, penalty = self._experiment.assess()
-        return float(glr), float((self._level + penalty) / factor)
+        return min(float(glr), LARGEST), min(float((self._level + penalty) / factor), LARGEST)
 
     # --- trials that others assign ------------------------------------------------------------------------------
 

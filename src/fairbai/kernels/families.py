@@ -77,8 +77,11 @@ def transport(family, best_mean, best_scale, best_weight, mean, scale, weight):
         The cost, and the ratio d(best_mean, m) / d(mean, m) of what a trial of either arm adds to it.
     """
     gap = best_mean - mean
-    if weight <= 0.0 or best_weight <= 0.0 or gap <= 0.0:
+    if weight <= 0.0 or best_weight <= 0.0:
         return 0.0, 1.0
+    if gap <= 0.0:  # the limit of a vanishing gap, in which every family looks Gaussian
+        relative = weight / best_weight
+        return 0.0, relative * relative * (best_scale / scale)
     if family == GAUSSIAN:
         share = weight / (weight * best_scale + best_weight * scale)
         relative = weight / best_weight

@@ -78,6 +78,10 @@ def one_sided(family, kappa, size, side, count, mean, scale, tie):
     """
     unit, most = _unit(family, kappa, size, scale)
     top = _best_tilt(family, side, count, mean, scale, tie)
+    if top == np.inf:  # at the edge of the domain, where no tilt comes near the best
+        top = -np.inf
+        for j in range(TILTS.size):
+            top = max(top, _tilted(family, side * min(unit * TILTS[j], most), count, mean, scale, tie)[0])
     total, slope, bend = 0.0, 0.0, 0.0
     for j in range(TILTS.size):
         value, steep, curved = _tilted(family, side * min(unit * TILTS[j], most), count, mean, scale, tie)

@@ -94,8 +94,8 @@ def open_database(url: str = DEFAULT, synchronous: bool = True, create: bool = T
 def _target(url: str) -> URL:
     try:
         target = make_url(url)
-    except ArgumentError:
-        raise ValueError(f"database must be a URL such as {DEFAULT} or postgresql://host/name, got {url!r}") from None
+    except (ArgumentError, ValueError):  # what came is not shown: it may hold a password
+        raise ValueError(f"database must be a URL such as {DEFAULT} or postgresql://host/name") from None
     backend = target.get_backend_name()
     if backend == "postgresql":
         return target.set(drivername="postgresql+psycopg")

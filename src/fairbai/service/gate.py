@@ -1,6 +1,7 @@
 """What every request passes: its key, its size, and the count of it."""
 
 import logging
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,12 +15,13 @@ from fairbai.service import trials
 from fairbai.service.book import encode
 from fairbai.service.keys import ROLES, unauthorized
 from fairbai.service.metrics import Metrics
-from fairbai.service.refusals import Refusal, failed, invalid, of_database
+from fairbai.service.refusals import Refusal, failed, invalid, no_such_experiment, of_database
 from fairbai.service.service import Service
 
 FOR_WRITERS = ("/ask", "/tell", "/batches")
 OPEN = ("/healthz",)
 PREFIX = "/v1/experiments/"
+ID = re.compile("[0-9a-f]{1,32}")
 DIRECT = {"ask": trials.ask, "tell": trials.tell}
 """Nearly all requests are these. They are answered here, by the same functions as behind FastAPI, because the way
 through it takes longer than all the rest."""
@@ -61,6 +63,8 @@ class Gate:
         try:
             headers = dict(scope["headers"])
             await self._check_role(scope, headers)
+            if experiment and not ID.fullmatch(experiment):  # a database may not even take it as text
+                raise no_such_experiment(experiment)
             limited = self._limited(receive, headers)
             if direct:
                 key = headers.get(b"idempotency-key")

@@ -54,3 +54,5 @@ async def sweep_for_ever(database: Database, writer: Writer, seconds: float) -> 
             log.warning("leases: %s", refusal.detail)
         except DBAPIError as error:
             log.warning("leases: %s", explained(database.url, error))
+        except Exception:  # whatever it is, the other leases must go on ending
+            log.exception("leases")

@@ -171,7 +171,7 @@ class Tell(Operation):
         """The rewards that are not yet known."""
         fresh: dict[int, float] = {}
         for number, reward in self.rewards:
-            if number is None and page.book.stopped:
+            if number is None and (page.book.stopped or page.book.decided):
                 continue  # of somebody who was served the winner
             ticket = page.tickets.get(number) if number is not None else None
             if number is None or ticket is None:

@@ -77,7 +77,11 @@ class Writer:
     def _work_until_the_end(self) -> None:
         while (first := self._queue.get()) is not None:
             group, last = self._take(first)
-            done = self._run(group)
+            try:
+                done = self._run(group)
+            except Exception as error:  # nothing may end the thread; calls can be repeated safely
+                log.exception("a group of %d operations failed", len(group))
+                done = [(future, error) for _, future in group]
             assert self._loop is not None
             self._loop.call_soon_threadsafe(_resolve, done)
             if last:
