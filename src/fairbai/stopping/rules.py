@@ -105,7 +105,7 @@ class _Mixture(StoppingRule):
 
 @dataclass(frozen=True, eq=False)
 class Mixture(_Mixture):
-    """One-sided mixture martingales; proved for every family, by Ville's inequality. The tightest proved rule here.
+    """One-sided mixture martingales; proved for every family, by Ville's inequality. Usually the tightest here.
 
     Stops when, for every other arm a, no story in which a is as good as the arm b that looks best survives: the product
     of two martingales, one against b being as bad as that and one against a being as good, exceeds (K-1)/δ at every
