@@ -61,8 +61,7 @@ class AnyCalls(RuleBasedStateMachine):
         if self.answer["decided"] or self.closed:
             assert heard["recommendation"] == self.answer["recommendation"]
             assert heard["decided"] == self.answer["decided"]
-        assert heard["stopped"] >= self.answer["stopped"]
-        self.answer = heard
+        self.answer = heard  # a batch that nobody expected can undo the stop: floors are then to be met with it too
 
     # --- calls --------------------------------------------------------------------------------------------------
 
@@ -181,7 +180,8 @@ class AnyCalls(RuleBasedStateMachine):
     @invariant()
     def the_status_is_that_of_the_model(self) -> None:
         status = self.service.get(f"/v1/experiments/{self.id}").json()
-        assert {name: status[name] for name in self.answer} == self.answer
+        assert all(status[name] == self.answer[name] for name in ("decided", "recommendation"))
+        assert status["stopped"] >= self.answer["stopped"]  # the last ask of settling stops it, and does not say so
         assert status["closed"] == self.closed
         for arm in status["arms"]:
             name = arm["arm"]

@@ -65,8 +65,7 @@ def test_rules_that_are_far_from_their_limit_are_named() -> None:
     assert "F-TaS with Poisson (1.050)" in last
 
 
-@pytest.mark.parametrize(("ratio", "explained"), [(1.01, False), (1.06, True)])
-def test_close_means_are_told_as_they_are(ratio: float, explained: bool) -> None:
+@pytest.mark.parametrize("ratio", [1.01, 1.06])
+def test_close_means_are_told_as_they_are(ratio: float) -> None:
     told = optimality.about_close_means(optimality.Curve(100.0, np.array([ratio]), np.array([0.01]), np.array([ratio])))
     assert f"takes {ratio:.3f} ± 0.010 times" in told
-    assert ("too often" in told) == explained
