@@ -1,6 +1,7 @@
 """What clients do to an experiment. Each operation happens as a whole, or is refused and changes nothing."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -70,7 +71,7 @@ class Page:
 
 
 @dataclass
-class Operation:
+class Operation(ABC):
     """Something that is done to one experiment.
 
     Attributes:
@@ -97,9 +98,9 @@ class Operation:
         page.milestones(*was)
         return result
 
+    @abstractmethod
     def act(self, page: Page) -> Any:
         """The operation itself; a Refusal is raised before anything changes."""
-        raise NotImplementedError
 
 
 @dataclass
