@@ -125,7 +125,7 @@ def _past_section(past: PastSection) -> str:
     headline, *rest = section.findings
     details = "".join(f"<li>{escape(line)}</li>" for line in rest)
     pictures = "".join(
-        f'<figure id="{picture.name}"><h4>{escape(picture.title)}</h4>'
+        f'<figure id="figure-{picture.name}"><h4>{escape(picture.title)}</h4>'
         f"{_image(past.images[picture.name], picture.caption, f'past/{picture.name}')}</figure>"
         for picture in section.pictures
     )
