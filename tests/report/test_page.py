@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from fairbai.report.errata import Erratum
-from fairbai.report.page import Exhibit, PastSection, write_page
+from fairbai.report.page import LONG, Exhibit, PastSection, _table, write_page
 from fairbai.report.past.section import Picture, Section, Table
 
 VOID = {"meta", "img", "br", "link", "input"}
@@ -105,3 +105,9 @@ def test_past_the_paper_has_findings_tables_and_pictures(page: str) -> None:
 def test_a_page_without_that_chapter(tmp_path: Path) -> None:
     write_page(tmp_path / "index.html", ["Done."], "<table></table>", [], [])
     assert "Past the paper" not in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_long_tables_are_closed_until_they_are_asked_for() -> None:
+    rows = [[str(number), "1"] for number in range(LONG + 1)]
+    assert _table(Table("t", "Many", ["a", "b"], rows)).startswith(f"<details><summary>Many: {LONG + 1} rows</summary>")
+    assert "<details>" not in _table(Table("t", "Few", ["a", "b"], rows[:LONG]))

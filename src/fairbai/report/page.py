@@ -12,6 +12,8 @@ from fairbai import __version__
 from fairbai.report.errata import Erratum
 from fairbai.report.past.section import Section, Table
 
+LONG = 40  # rows: a longer table is closed until it is asked for
+
 
 @dataclass(frozen=True)
 class Exhibit:
@@ -147,11 +149,14 @@ def _table(table: Table) -> str:
         f"{''.join(f'<td{_side(cell)}>{escape(cell)}</td>' for cell in rest)}</tr>"
         for first, *rest in table.rows
     )
-    return (
+    whole = (
         f'<div class="scroll"><table class="past"><caption>{escape(table.title)} '
         f'<a href="past/{table.name}.csv">CSV</a></caption><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
+    if len(table.rows) <= LONG:
+        return whole
+    return f"<details><summary>{escape(table.title)}: {len(table.rows)} rows</summary>{whole}</details>"
 
 
 def _side(text: str) -> str:
