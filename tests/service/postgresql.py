@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 
 # Nothing in the background writes the log early: only commits that wait for it have it on disk. (The writer of the log
-# is slow; vacuums, and the snapshots that standbys need, would wake it.)
+# is slow; vacuums, and the snapshots that standbys need, would wake it; a page written early takes its log with it.)
 OPTIONS = {
     "listen_addresses": "",
     "shared_buffers": "16MB",
@@ -24,6 +24,7 @@ OPTIONS = {
     "wal_level": "minimal",
     "max_wal_senders": "0",
     "autovacuum": "off",
+    "bgwriter_lru_maxpages": "0",
 }
 
 
