@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairbai.service import trials
 from fairbai.service.book import encode
+from fairbai.service.database import TROUBLE
 from fairbai.service.keys import ROLES, unauthorized
 from fairbai.service.metrics import Metrics
 from fairbai.service.refusals import Refusal, failed, invalid, no_such_experiment, of_database
@@ -75,7 +75,7 @@ class Gate:
                 await self._app(scope, limited, counted)
         except Refusal as refusal:
             await problem(refusal)(scope, receive, counted)
-        except DBAPIError as error:  # of the keys
+        except TROUBLE as error:  # of the keys
             await problem(of_database(self._service().database.url, error))(scope, receive, counted)
         except Exception:
             if not direct:  # FastAPI has answered already

@@ -5,6 +5,7 @@ up to date with them; applies the operations; and writes events, tickets and sta
 results handed out. If it fails, the books that it touched are forgotten, and will be read again.
 """
 
+import json
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -101,8 +102,8 @@ class Ledger:
 
     def _open(self, connection: Connection, touched: list[str], operations: Sequence[Operation]) -> dict[str, Page]:
         """Lock the experiments and read all that the operations will look at."""
-        now = self._clock()
         versions = connection.execute(SELECT_VERSIONS, {"ids": touched}).all()
+        now = self._clock()  # after the wait for the rows: the log is in the order of its times
         pages = {name: Page(name, self._book(connection, name, version), now) for name, version in versions}
         for page in pages.values():
             own = [operation for operation in operations if operation.experiment == page.experiment]
@@ -173,7 +174,7 @@ def _insert(connection: Connection, page: Page, key: str | None) -> tuple[str, d
             select(experiments.c.id, experiments.c.config).where(experiments.c.key == key)
         ).one_or_none()
         if before is not None:
-            return before.id, read_event(before.config)
+            return before.id, json.loads(before.config)
     row = {"id": page.experiment, "key": key, "name": page.book.config["name"], "created_at": page.at, "config": config}
     connection.execute(experiments.insert(), {**row, **page.book.row()})
     INSERT_EVENTS.run(connection, page.new_events)
