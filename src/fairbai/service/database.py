@@ -254,8 +254,8 @@ def _changing_tables(database: Database) -> Iterator[Connection]:
             with connection.begin():
                 database.lock(connection)
                 yield connection
-                if database.is_sqlite and (wrong := connection.exec_driver_sql("PRAGMA foreign_key_check").first()):
-                    raise DatabaseError(f"{shown(database.url)}: a row of {wrong[0]} refers to one of {wrong[2]}, which is gone")
+                if database.is_sqlite and (lost := connection.exec_driver_sql("PRAGMA foreign_key_check").first()):
+                    raise DatabaseError(f"{shown(database.url)}: a row of {lost[0]} has none of {lost[2]} to refer to")
         finally:
             if database.is_sqlite:
                 driver.execute("PRAGMA foreign_keys = ON")

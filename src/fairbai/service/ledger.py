@@ -14,8 +14,8 @@ from typing import Any
 from sqlalchemy import Connection, Engine, bindparam, false, select
 from sqlalchemy.exc import IntegrityError
 
-from fairbai.service.book import Book, encode, new_book
-from fairbai.service.bulk import inserting, updating
+from fairbai.service.book import Book, encode
+from fairbai.service.bulk import inserting, replacing, updating
 from fairbai.service.operations import Operation, Page, Ticket, read_event
 from fairbai.service.refusals import Refusal, no_such_experiment
 from fairbai.service.schema import events, experiments, history, tickets
@@ -23,7 +23,7 @@ from fairbai.service.schema import events, experiments, history, tickets
 MOST_BOOKS = 256  # in memory
 CHUNK = 1000  # values in one IN (...)
 
-INSERT_EVENTS, INSERT_TICKETS, INSERT_POINTS = inserting(events), inserting(tickets), inserting(history)
+INSERT_EVENTS, INSERT_TICKETS, INSERT_POINTS = inserting(events), inserting(tickets), replacing(history)
 UPDATE_TOLD = updating(tickets, ("experiment", "number"), ("reward",), waiting=false())
 UPDATE_EXPIRED = updating(tickets, ("experiment", "number"), waiting=false())
 UPDATE_EXPERIMENTS = experiments.update().where(experiments.c.id == bindparam("of_experiment"))
@@ -87,9 +87,9 @@ class Ledger:
             self._connection = self._writer.connect()
         return self._connection
 
-    def create(self, experiment: str, config: dict[str, Any], key: str | None = None) -> tuple[str, dict[str, Any]]:
+    def create(self, experiment: str, book: Book, key: str | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an experiment; returns its id, an older one's if the key was used before, and its configuration."""
-        page = Page(experiment, new_book(config), self._clock())
+        page = Page(experiment, book, self._clock())
         page.log("created", page.book.config)
         try:
             with self._writer.begin() as connection:
