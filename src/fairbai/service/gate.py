@@ -111,7 +111,7 @@ class Gate:
     def _limited(self, receive: Receive, headers: dict[bytes, bytes]) -> Receive:
         """``receive``, which refuses bodies that are too large."""
         stated = headers.get(b"content-length")
-        if stated is not None:
+        if stated is not None and b"transfer-encoding" not in headers:  # which would count, and not the length
             if not stated.isdigit() or int(stated) > self._largest_body:
                 raise self._too_large()
             return receive  # the server reads no more than was stated

@@ -1,5 +1,6 @@
 """Figures for Prometheus."""
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -72,6 +73,7 @@ def _forget_the_dead(directory: Path) -> None:
         try:
             os.kill(process, 0)
         except ProcessLookupError:
-            multiprocess.mark_process_dead(process)  # type: ignore[no-untyped-call]
+            with contextlib.suppress(FileNotFoundError):  # another worker does the same
+                multiprocess.mark_process_dead(process)  # type: ignore[no-untyped-call]
         except PermissionError:  # it lives, as somebody else
             pass
