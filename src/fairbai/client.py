@@ -16,12 +16,13 @@ import random
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Self
+from urllib.parse import quote
 
 import httpx
 
-AGAIN = (429, 500, 502, 503, 504)  # statuses after which a call is repeated
+AGAIN = (429, 500, 502, 503, 504, 507)  # statuses after which a call is repeated
 LONGEST_WAIT = 10.0  # seconds
 
 
@@ -85,22 +86,39 @@ def _create(name: str, arms: Sequence[str], delta: float, options: dict[str, Any
 
 def _ask(experiment: str, n: int, serve_winner: bool) -> _Call:
     form = {"n": n, "serve_winner": serve_winner}
-    return _Call("POST", f"/v1/experiments/{experiment}/ask", form, headers=_new_key())
+    return _post(experiment, "ask", form, _new_key())
 
 
 def _tell(experiment: str, rewards: Mapping[str, float]) -> _Call:
     form = [{"ticket": ticket, "reward": float(reward)} for ticket, reward in rewards.items()]
-    return _Call("POST", f"/v1/experiments/{experiment}/tell", {"rewards": form})
+    return _post(experiment, "tell", {"rewards": form})
 
 
 def _report(experiment: str, batch: str, pulls: Mapping[str, int], sums: Mapping[str, float]) -> _Call:
     form = {"batch": batch, "pulls": dict(pulls), "sums": dict(sums)}
-    return _Call("POST", f"/v1/experiments/{experiment}/batches", form)
+    return _post(experiment, "batches", form)
 
 
-def _get(path: str, **parameters: Any) -> _Call:
-    given = {name: value for name, value in parameters.items() if value is not None}
-    return _Call("GET", f"/v1/experiments{path}", parameters=given)
+def _close(experiment: str) -> _Call:
+    return _post(experiment, "close", None)
+
+
+def _post(experiment: str, call: str, form: Any, headers: dict[str, str] | None = None) -> _Call:
+    return _Call("POST", f"{_place(experiment)}/{call}", form, headers=headers or {})
+
+
+def _get(experiment: str, call: str = "", **parameters: Any) -> _Call:
+    return _Call("GET", f"{_place(experiment)}{call}", parameters=parameters)
+
+
+def _list(limit: int, after: str | None) -> _Call:
+    parameters = {"limit": limit} if after is None else {"limit": limit, "after": after}
+    return _Call("GET", "/v1/experiments", parameters=parameters)
+
+
+def _place(experiment: str) -> str:
+    """The path of an experiment, whatever was given as its id: another path would be another call."""
+    return f"/v1/experiments/{quote(experiment, safe='')}"
 
 
 def _new_key() -> dict[str, str]:
@@ -129,7 +147,13 @@ def _wait(attempt: int, response: httpx.Response | None) -> float:
 
 
 def _tickets(response: httpx.Response) -> list[Ticket]:
-    return [Ticket(**ticket) for ticket in response.json()["tickets"]]
+    return [Ticket(given["ticket"], given["arm"]) for given in response.json()["tickets"]]
+
+
+def _answer(response: httpx.Response) -> Answer:
+    """The members that this client knows; a newer service may send more."""
+    body = response.json()
+    return Answer(**{known.name: body[known.name] for known in fields(Answer) if known.name in body})
 
 
 def _options(url: str, key: str, timeout: float) -> dict[str, Any]:
@@ -193,39 +217,39 @@ class Client:
 
     def tell(self, experiment: str, rewards: Mapping[str, float]) -> Answer:
         """The rewards of tickets; all are taken, or none."""
-        return Answer(**self._send(_tell(experiment, rewards)).json())
+        return _answer(self._send(_tell(experiment, rewards)))
 
     def report(self, experiment: str, batch: str, pulls: Mapping[str, int], sums: Mapping[str, float]) -> Answer:
         """Trials that were assigned elsewhere; ``batch`` is a name that no other batch has."""
-        return Answer(**self._send(_report(experiment, batch, pulls, sums)).json())
+        return _answer(self._send(_report(experiment, batch, pulls, sums)))
 
     def policy(self, experiment: str, trials: int = 1000) -> dict[str, Any]:
         """The share of every arm in the next trials."""
-        found: dict[str, Any] = self._send(_get(f"/{experiment}/policy", trials=trials)).json()
+        found: dict[str, Any] = self._send(_get(experiment, "/policy", trials=trials)).json()
         return found
 
     def status(self, experiment: str) -> dict[str, Any]:
         """All that is known of an experiment."""
-        found: dict[str, Any] = self._send(_get(f"/{experiment}")).json()
+        found: dict[str, Any] = self._send(_get(experiment)).json()
         return found
 
     def experiments(self, limit: int = 100, after: str | None = None) -> dict[str, Any]:
         """A page of the list of experiments, newest first; ``after`` is the ``next`` of the page before."""
-        found: dict[str, Any] = self._send(_get("", limit=limit, after=after)).json()
+        found: dict[str, Any] = self._send(_list(limit, after)).json()
         return found
 
     def history(self, experiment: str, points: int = 200) -> dict[str, Any]:
         """Shares, means and GLR over time."""
-        found: dict[str, Any] = self._send(_get(f"/{experiment}/history", points=points)).json()
+        found: dict[str, Any] = self._send(_get(experiment, "/history", points=points)).json()
         return found
 
     def events(self, experiment: str, format: str = "csv") -> bytes:
         """The whole log, as csv, ndjson or parquet."""
-        return self._send(_get(f"/{experiment}/events", format=format)).content
+        return self._send(_get(experiment, "/events", format=format)).content
 
     def close(self, experiment: str) -> Answer:
         """Stop an experiment by hand, for ever."""
-        return Answer(**self._send(_Call("POST", f"/v1/experiments/{experiment}/close")).json())
+        return _answer(self._send(_close(experiment)))
 
 
 class AsyncClient:
@@ -285,36 +309,36 @@ class AsyncClient:
 
     async def tell(self, experiment: str, rewards: Mapping[str, float]) -> Answer:
         """The rewards of tickets; all are taken, or none."""
-        return Answer(**(await self._send(_tell(experiment, rewards))).json())
+        return _answer(await self._send(_tell(experiment, rewards)))
 
     async def report(self, experiment: str, batch: str, pulls: Mapping[str, int], sums: Mapping[str, float]) -> Answer:
         """Trials that were assigned elsewhere; ``batch`` is a name that no other batch has."""
-        return Answer(**(await self._send(_report(experiment, batch, pulls, sums))).json())
+        return _answer(await self._send(_report(experiment, batch, pulls, sums)))
 
     async def policy(self, experiment: str, trials: int = 1000) -> dict[str, Any]:
         """The share of every arm in the next trials."""
-        found: dict[str, Any] = (await self._send(_get(f"/{experiment}/policy", trials=trials))).json()
+        found: dict[str, Any] = (await self._send(_get(experiment, "/policy", trials=trials))).json()
         return found
 
     async def status(self, experiment: str) -> dict[str, Any]:
         """All that is known of an experiment."""
-        found: dict[str, Any] = (await self._send(_get(f"/{experiment}"))).json()
+        found: dict[str, Any] = (await self._send(_get(experiment))).json()
         return found
 
     async def experiments(self, limit: int = 100, after: str | None = None) -> dict[str, Any]:
         """A page of the list of experiments, newest first; ``after`` is the ``next`` of the page before."""
-        found: dict[str, Any] = (await self._send(_get("", limit=limit, after=after))).json()
+        found: dict[str, Any] = (await self._send(_list(limit, after))).json()
         return found
 
     async def history(self, experiment: str, points: int = 200) -> dict[str, Any]:
         """Shares, means and GLR over time."""
-        found: dict[str, Any] = (await self._send(_get(f"/{experiment}/history", points=points))).json()
+        found: dict[str, Any] = (await self._send(_get(experiment, "/history", points=points))).json()
         return found
 
     async def events(self, experiment: str, format: str = "csv") -> bytes:
         """The whole log, as csv, ndjson or parquet."""
-        return (await self._send(_get(f"/{experiment}/events", format=format))).content
+        return (await self._send(_get(experiment, "/events", format=format))).content
 
     async def close(self, experiment: str) -> Answer:
         """Stop an experiment by hand, for ever."""
-        return Answer(**(await self._send(_Call("POST", f"/v1/experiments/{experiment}/close"))).json())
+        return _answer(await self._send(_close(experiment)))

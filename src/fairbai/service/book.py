@@ -9,6 +9,7 @@ import math
 from typing import Any, Self
 
 from fairbai.identifier import Identifier, Status
+from fairbai.identifier.batches import checked
 from fairbai.identifier.snapshot import changing
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
@@ -88,6 +89,15 @@ class Book:
         for arm in expired:
             self.expired[arm] -= 1
 
+    def check_rewards(self, rewards: list[float]) -> None:
+        """A ValueError for a reward that the family cannot produce."""
+        for reward in rewards:
+            self.identifier.family.statistic(reward)
+
+    def check_batch(self, pulls: list[int], sums: list[float]) -> None:
+        """A ValueError for a batch that cannot be."""
+        checked(self.identifier, pulls, sums)
+
     def tell_batch(self, pulls: list[int], sums: list[float]) -> None:
         """Trials that others assigned."""
         self.identifier.tell_batch(pulls, sums)
@@ -123,10 +133,10 @@ class Book:
         """What clients want to know after every call."""
         return {"decided": self.decided, "stopped": self.stopped, "recommendation": self.recommendation}
 
-    def point(self) -> tuple[int, dict[str, Any]] | None:
-        """The trials so far and a point of the history, if it is time for one."""
+    def point(self, milestone: bool = False) -> tuple[int, dict[str, Any]] | None:
+        """The trials so far and a point of the history, if it is time for one, or there is something to remember."""
         trials = self.identifier.trials
-        if trials < self.next_point:
+        if trials < self.next_point and not milestone:
             return None
         self.next_point = max(trials + 1, math.ceil(trials * GROWTH))
         status = self.identifier.status()
