@@ -69,7 +69,7 @@ class Nursery:
         return Forked(int(self._process.stdout.readline()))
 
     def close(self) -> None:
-        """End it; its servers go on."""
+        """End it, after its servers: it is what notices that they have ended."""
         self._process.communicate(timeout=60)
 
 

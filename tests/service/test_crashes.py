@@ -25,7 +25,7 @@ KILLS = 20
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_kill_the_server(start: Start, nursery: Nursery, request: pytest.FixtureRequest, database: str) -> None:
+def test_kill_the_server(nursery: Nursery, start: Start, request: pytest.FixtureRequest, database: str) -> None:
     """Clients repeat what was not answered: so there must be exactly what they know of."""
     server = start(request.getfixturevalue(database), nursery=nursery)
     experiment = server.create()
