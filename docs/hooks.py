@@ -1,7 +1,7 @@
 """What MkDocs is taught for our pages: formulas as MathML, and pages that live outside of docs/.
 
-Formulas are ```math blocks and $`...`$ in a line, as on GitHub. They become MathML when the site is built, which browsers
-draw by themselves.
+Formulas are ```math blocks and $`...`$ in a line, as on GitHub. They become MathML when the site is built, which
+browsers draw by themselves.
 
 README.md and its neighbours, the examples and the results of the benchmarks are not in docs/, and pages link to them as
 files of the repository. They become pages below project/, and all links are rewritten.
@@ -29,7 +29,15 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
-OUTSIDE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE", "benchmarks/RESULTS.md", "examples/*")
+OUTSIDE = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "CITATION.cff",
+    "LICENSE",
+    "benchmarks/RESULTS.md",
+    "examples/*",
+)
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
@@ -37,7 +45,8 @@ FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 class InlineFormula(InlineProcessor):
     """A formula in a line: $`E = mc^2`$."""
 
-    def handleMatch(self, match: re.Match[str], data: str) -> tuple[ElementTree.Element, int, int]:  # type: ignore[override]
+    def handleMatch(self, match: re.Match[str], data: str) -> tuple[ElementTree.Element, int, int]:  # noqa: N802
+        """The element that takes the place of the text."""
         ElementTree.register_namespace("", "http://www.w3.org/1998/Math/MathML")
         return ElementTree.fromstring(_mathml(match[1], "inline")), match.start(0), match.end(0)
 
@@ -45,7 +54,8 @@ class InlineFormula(InlineProcessor):
 class Formulas(Extension):
     """The extension of Python-Markdown for formulas in a line."""
 
-    def extendMarkdown(self, md: Markdown) -> None:
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
+        """Register the pattern."""
         md.inlinePatterns.register(InlineFormula(r"\$`(.+?)`\$", md), "formula", 200)  # before `code`
 
 
