@@ -17,7 +17,6 @@ import posixpath
 import re
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import griffe
 from latex2mathml.converter import convert
@@ -45,10 +44,9 @@ FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 class InlineFormula(InlineProcessor):
     """A formula in a line: $`E = mc^2`$."""
 
-    def handleMatch(self, match: re.Match[str], data: str) -> tuple[ElementTree.Element, int, int]:  # noqa: N802
-        """The element that takes the place of the text."""
-        ElementTree.register_namespace("", "http://www.w3.org/1998/Math/MathML")
-        return ElementTree.fromstring(_mathml(match[1], "inline")), match.start(0), match.end(0)
+    def handleMatch(self, match: re.Match[str], data: str) -> tuple[str, int, int]:  # noqa: N802
+        """What takes the place of the text."""
+        return self.md.htmlStash.store(_mathml(match[1], "inline")), match.start(0), match.end(0)
 
 
 class Formulas(Extension):
