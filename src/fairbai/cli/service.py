@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fairbai.cli.printing import print_table
+from fairbai.service.settings import DEFAULT
 from fairbai.simulation.extras import needs
 
-DEFAULT = "sqlite:///fairbai.db"
 SERVE_EXAMPLES = """examples:
   fairbai serve
   fairbai serve --database postgresql://user@host/name --workers 4 --host 0.0.0.0 --port 8000
@@ -71,8 +71,11 @@ def _say(line: str) -> None:
 def run_keys(options: argparse.Namespace) -> None:
     """Make, show or end keys."""
     keys, databases = _module("keys"), _module("database")
-    database = databases.open_database(options.database)
-    databases.upgrade(database)
+    database = databases.open_database(options.database, create=options.action == "create")
+    if options.action == "create":
+        databases.upgrade(database)  # a key may be made before the first start
+    else:
+        databases.check_version(database)
     if options.action == "create":
         print(keys.create_key(database, options.role, options.name))
     elif options.action == "revoke":
