@@ -57,7 +57,7 @@ def packages(runs: int) -> Figure:
             left = 0.1 + column * (width + 0.2)
             color = style.SKY if name in ("kernels", "problems") else "#eef4fa"
             place = left, len(LAYERS) - row - 0.85
-            _box(axes, place, width, 0.66, "client.py" if name == "client" else f"{name}/", about, color)
+            _box(axes, place, width, 0.66, f"{name}/", about, color)
     axes.annotate("", (9.6, 0.2), (9.6, len(LAYERS) - 0.3), arrowprops={"arrowstyle": "->", "color": style.GREY})
     axes.text(9.75, len(LAYERS) / 2, "imports", rotation=270, va="center", color=style.GREY)
     return figure
