@@ -3,7 +3,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint coverage bench clean
+.PHONY: help install demo test lint coverage docs figures bench clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' \
@@ -33,10 +33,16 @@ lint: $(STAMP) ## Check style, types and import directions
 coverage: $(STAMP) ## Measure the coverage, with the JIT off so that kernels are traced too
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m "not slow_without_jit" --cov
 
+docs: $(STAMP) ## Build the documentation into site/; a broken link or a missing reference fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+
+figures: $(STAMP) ## Draw the figures of the documentation anew
+	$(BIN)/python docs/figures.py
+
 bench: $(STAMP) ## Measure fairbai against its peers, which it installs
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove everything that the other targets create
-	rm -rf .venv build dist reproduction .coverage .coverage.* .hypothesis .schemathesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	find src tests benchmarks examples -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -rf .venv build dist reproduction site .coverage .coverage.* .hypothesis .schemathesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks examples docs -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

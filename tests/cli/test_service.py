@@ -28,7 +28,7 @@ def test_keys(capsys: Capture, database: list[str]) -> None:
 
 
 def test_verify(capsys: Capture, database: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    run(capsys, "keys", "list", *database)  # which makes the tables
+    run(capsys, "keys", "create", "--role", "reader", *database)  # which makes the tables
     assert json.loads(run(capsys, "verify", *database)) == {"experiments": 0, "different": 0, "differences": {}}
 
     def found(opened: Any) -> list[tuple[str, list[str]]]:

@@ -55,7 +55,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 @pytest.fixture(scope="session")
 def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library of disk.c. It needs a compiler only, where strace would need rights and be one more program."""
+    """The library of disk.c, which sees what strace would see of a file, and can break it."""
     library = tmp_path_factory.mktemp("disk") / "disk.so"
     source = Path(__file__).with_name("disk.c")
     subprocess.run(["gcc", "-Wall", "-Werror", "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)

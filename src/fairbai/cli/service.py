@@ -6,8 +6,8 @@ from typing import Any
 
 from fairbai.cli.flags import add_json
 from fairbai.cli.printing import print_json, print_table
+from fairbai.service.settings import DEFAULT
 
-DEFAULT = "sqlite:///fairbai.db"
 SERVE_EXAMPLES = """examples:
   fairbai serve
   fairbai serve --database postgresql://user@host/name --workers 4 --host 0.0.0.0 --port 8000
@@ -73,14 +73,16 @@ def _say(line: str) -> None:
 def run_keys(options: argparse.Namespace) -> None:
     """Make, show or end keys."""
     keys, databases = _module("keys"), _module("database")
-    database = databases.open_database(options.database)
-    databases.upgrade(database)
+    database = databases.open_database(options.database, create=options.action == "create")
+    prepare = databases.upgrade if options.action == "create" else databases.check_version
+    prepare(database)  # a key may be made before the first start, which upgrades
     if options.action == "create":
         key = keys.create_key(database, options.role, options.name)
         print_json({"key": key}) if options.json else print(key)
     elif options.action == "revoke":
         keys.revoke_key(database, options.key)
-        print_json({"revoked": options.key}) if options.json else None
+        if options.json:
+            print_json({"revoked": options.key})
     elif options.json:
         print_json(keys.list_keys(database))
     else:

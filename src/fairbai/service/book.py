@@ -9,13 +9,14 @@ import math
 from typing import Any, Self
 
 from fairbai.identifier import Identifier, Status
+from fairbai.identifier.batches import checked
+from fairbai.identifier.snapshot import changing
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
 from fairbai.stopping import StoppingRule
 
 GROWTH = 1.05  # of the trials between two points of the history
-CHANGING = ("state", "start", "decision")  # the parts of a snapshot that trials change
 
 encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
@@ -50,20 +51,20 @@ class Book:
 
     def row(self) -> dict[str, Any]:
         """The columns of ``experiments`` that change."""
-        form = self.identifier.to_dict()
+        identifier = changing(self.identifier)
         return {
             "version": self.version,
-            "state": self._state_text(form),
+            "state": self._state_text(identifier),
             **self.answer(),
             "closed": self.closed is not None,
-            "assigned": int(sum(form["state"]["assigned"])),
-            "observed": int(sum(form["state"]["observed"])),
+            "assigned": int(sum(identifier["state"]["assigned"])),
+            "observed": int(sum(identifier["state"]["observed"])),
         }
 
-    def _state_text(self, form: dict[str, Any]) -> str:
+    def _state_text(self, identifier: dict[str, Any]) -> str:
         return encode(
             {
-                "identifier": {name: form[name] for name in CHANGING},
+                "identifier": identifier,
                 "version": self.version,
                 "tickets": self.tickets,
                 "next_point": self.next_point,
@@ -87,6 +88,15 @@ class Book:
         self.late += late
         for arm in expired:
             self.expired[arm] -= 1
+
+    def check_rewards(self, rewards: list[float]) -> None:
+        """A ValueError for a reward that the family cannot produce."""
+        for reward in rewards:
+            self.identifier.family.statistic(reward)
+
+    def check_batch(self, pulls: list[int], sums: list[float]) -> None:
+        """A ValueError for a batch that cannot be."""
+        checked(self.identifier, pulls, sums)
 
     def tell_batch(self, pulls: list[int], sums: list[float]) -> None:
         """Trials that others assigned."""
@@ -123,10 +133,10 @@ class Book:
         """What clients want to know after every call."""
         return {"decided": self.decided, "stopped": self.stopped, "recommendation": self.recommendation}
 
-    def point(self) -> tuple[int, dict[str, Any]] | None:
-        """The trials so far and a point of the history, if it is time for one."""
+    def point(self, milestone: bool = False) -> tuple[int, dict[str, Any]] | None:
+        """The trials so far and a point of the history, if it is time for one, or there is something to remember."""
         trials = self.identifier.trials
-        if trials < self.next_point:
+        if trials < self.next_point and not milestone:
             return None
         self.next_point = max(trials + 1, math.ceil(trials * GROWTH))
         status = self.identifier.status()

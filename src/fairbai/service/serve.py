@@ -4,12 +4,10 @@ import tempfile
 from collections.abc import Callable
 
 import uvicorn
-from sqlalchemy import func, select
 
 from fairbai.service import metrics
-from fairbai.service.database import Database, open_database, upgrade
-from fairbai.service.keys import create_key
-from fairbai.service.schema import keys
+from fairbai.service.database import open_database, upgrade
+from fairbai.service.keys import first_key
 from fairbai.service.settings import Settings
 
 PATIENCE = 120  # seconds: a worker that compiles the kernels for the first time does not answer meanwhile
@@ -51,10 +49,3 @@ def _run(host: str, port: int, workers: int) -> None:
         server_header=False,
         timeout_worker_healthcheck=PATIENCE,
     )
-
-
-def first_key(database: Database) -> str | None:
-    """A key for the first admin, if there is no key at all."""
-    with database.reader.connect() as connection:
-        count = connection.execute(select(func.count()).select_from(keys)).scalar_one()
-    return create_key(database, "admin", "first") if count == 0 else None

@@ -39,12 +39,16 @@ class Service:
         self._sweeping = asyncio.create_task(leases.sweep_for_ever(self.database, self.writer, self.settings.sweep))
 
     async def stop(self) -> None:
-        """Finish what was begun."""
-        self._sweeping.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._sweeping
-        await self.writer.stop()
-        self.database.close()
+        """Finish what was begun, whatever goes wrong on the way."""
+        try:
+            self._sweeping.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._sweeping
+        finally:
+            try:
+                await self.writer.stop()
+            finally:
+                self.database.close()
 
     def _labels(self, experiment: str) -> tuple[str, ...]:
         return tuple(json.loads(row_of(self.database, experiment).config)["arms"])
