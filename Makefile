@@ -3,7 +3,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint coverage docs figures bench clean
+.PHONY: help install demo test lint coverage docs figures bench package clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' \
@@ -42,6 +42,9 @@ figures: $(STAMP) ## Draw the figures of the documentation anew
 bench: $(STAMP) ## Measure fairbai against its peers, which it installs
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
 	$(BIN)/python -m benchmarks
+
+package: $(STAMP) ## Build wheel and sdist into dist/, and try them on every Python of this machine
+	$(BIN)/python -m tests.packaging
 
 clean: ## Remove everything that the other targets create
 	rm -rf .venv build dist reproduction site .coverage .coverage.* .hypothesis .schemathesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
