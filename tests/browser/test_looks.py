@@ -1,0 +1,102 @@
+"""What people see: at all widths, in both colour schemes, with labels that mean ill."""
+
+import random
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.visitor import Site, play
+
+pytestmark = pytest.mark.slow_without_jit
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+LINK = '<a href="http://evil.example/">b</a> %{x}'
+CONTRAST = Path(__file__).with_name("contrast.js").read_text()
+WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+TITLES = "element => [...element.querySelectorAll('.xtitle, .ytitle')].map(title => title.textContent)"
+
+
+@pytest.fixture(scope="module")
+def experiment(running: Site) -> str:
+    """An experiment with some trials, whose words are hostile."""
+    arms = {HOSTILE: 0.2, LINK: 0.5, "x" * 200: 0.3}
+    form = {"family": "bernoulli", "rates": {"kind": "constant", "floor": 0.1}, "seed": 1}
+    made = running.client.create(f"<b>hostile</b> {HOSTILE}", list(arms), delta=0.05, **form)
+    play(running.client, made, arms, random.Random(1), most=200)
+    return made
+
+
+def settled(page: Page) -> None:
+    """Wait until the page has its data and its charts."""
+    page.wait_for_load_state("load")
+    for chart in page.locator(".chart").all():
+        expect(chart.locator(".main-svg").first).to_be_visible()
+    if "/experiments" in page.url and page.locator("#rows").count():
+        expect(page.locator("#rows tr").first).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [360, 2560])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_fit_and_can_be_read(site: Site, experiment: str, scheme: str, width: int) -> None:
+    visitor = site.visitor(width=width, color_scheme=scheme)
+    for path in ("/sign-in", "/plan", "/experiments", f"/experiments/{experiment}", f"/experiments/{experiment}/audit"):
+        page = visitor.open(path)
+        settled(page)
+        assert page.evaluate(WIDE) <= 0, (path, "scrolls sideways")
+        assert page.evaluate(CONTRAST) == [], path
+        for chart in page.locator(".chart").all():
+            assert len(chart.evaluate(TITLES)) == 2, (path, chart)
+    visitor.check()
+
+
+def test_charts_follow_the_colour_scheme(site: Site, experiment: str) -> None:
+    visitor = site.visitor(color_scheme="light")
+    page = visitor.open(f"/experiments/{experiment}")
+    settled(page)
+    title = page.locator("#shares .ytitle")
+    light = title.evaluate("element => getComputedStyle(element).fill")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(
+        "before => getComputedStyle(document.querySelector('#shares .ytitle')).fill !== before", arg=light
+    )
+    assert page.evaluate(CONTRAST) == []
+    visitor.check()
+
+
+def test_hostile_words_are_shown_as_text(site: Site, experiment: str) -> None:
+    visitor = site.visitor()
+    page, dialogs = visitor.page, []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    visitor.open("/experiments")
+    expect(page.locator("#rows")).to_contain_text(f"<b>hostile</b> {HOSTILE}")
+    visitor.open(f"/experiments/{experiment}")
+    settled(page)
+    expect(page.locator("h1")).to_have_text(f"<b>hostile</b> {HOSTILE}")
+    expect(page.locator("#arms")).to_contain_text(LINK)
+    expect(page.locator("#shares")).to_contain_text(HOSTILE[:20])
+    for chart in page.locator(".chart").all():
+        assert chart.locator("a, img, b").count() == 0
+    page.locator("#close").click()
+    expect(page.locator("#confirm-text")).to_contain_text(HOSTILE)
+    visitor.open("/plan")
+    page.get_by_label("Label of arm 1").fill(HOSTILE)
+    expect(page.locator("#allocation")).to_contain_text(HOSTILE[:20])
+    assert page.locator("#allocation img").count() == 0
+    assert dialogs == []
+    visitor.check()
+
+
+def test_everything_has_a_name_for_screen_readers(site: Site, experiment: str) -> None:
+    visitor = site.visitor()
+    unnamed = """() => [...document.querySelectorAll("input:not([type=hidden]), select, button, a, dialog, progress")]
+      .filter((element) => !(element.labels?.length || element.ariaLabel || element.textContent.trim()
+        || element.hasAttribute("aria-labelledby"))).map((element) => element.outerHTML)"""
+    for path in ("/sign-in", "/plan", "/experiments", f"/experiments/{experiment}", f"/experiments/{experiment}/audit"):
+        page = visitor.open(path)
+        settled(page)
+        assert page.evaluate(unnamed) == [], path
+        assert page.locator("main").count() == page.locator("h1").count() == 1
+        for table in page.locator("table").all():
+            assert table.locator("caption").count() == 1, path
+    visitor.check()
