@@ -145,6 +145,53 @@ class History(Shape):
     points: list[Point]
 
 
+class Session(Shape):
+    """Whose key a request had."""
+
+    role: Literal["reader", "writer", "admin"]
+    name: str
+    csrf: str = Field(description="the header X-CSRF-Token of requests that change something by the cookie")
+    version: str = Field(description="of fairbai")
+    demo: str | None = Field(description="the id of the experiment that plays by itself")
+
+
+class PlannedArm(Shape):
+    """An arm of a plan."""
+
+    arm: str
+    mean: float
+    floor: float
+    ceiling: float
+    share: float
+
+
+class PlannedTrials(Shape):
+    """Expected trials, or days."""
+
+    heuristic: float
+    proved: float
+    unfair: float = Field(description="with the proved rule, without floors")
+
+
+class Price(Shape):
+    """What the floors cost."""
+
+    trials: float
+    ratio: float
+
+
+class Planned(Shape):
+    """What an experiment will cost, about."""
+
+    best: str
+    allocation: list[PlannedArm]
+    trials: PlannedTrials
+    price: Price
+    days: PlannedTrials | None
+    figures: dict[str, dict[str, Any]] = Field(description="for plotly: price and allocation")
+    experiment: dict[str, Any] = Field(description="what to send to POST /v1/experiments, but for its name")
+
+
 class Health(Shape):
     """That all is well."""
 

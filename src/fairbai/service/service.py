@@ -29,6 +29,7 @@ class Service:
         upgrade(self.database)
         self.keyring = Keyring(self.database, settings.failures)
         self.writer = Writer(self.database, metrics)
+        self.demo: str | None = None  # the experiment that plays by itself
         self.labels = lru_cache(maxsize=1000)(self._labels)
         metrics.watch(lambda: self.writer.waiting)
 
