@@ -45,7 +45,7 @@ class Decision:
 
 def write(identifier: "Identifier") -> dict[str, Any]:
     """The snapshot of an experiment."""
-    decision, experiment = identifier._decision, identifier._experiment
+    experiment = identifier._experiment
     return {
         "version": VERSION,
         "arms": list(identifier.arms),
@@ -56,6 +56,14 @@ def write(identifier: "Identifier") -> dict[str, Any]:
         "stopping": identifier.stopping.to_dict(),
         "settle": settling_form(identifier.settle),
         "seed": identifier.seed,
+        **changing(identifier),
+    }
+
+
+def changing(identifier: "Identifier") -> dict[str, Any]:
+    """The part of a snapshot that trials change."""
+    decision, experiment = identifier._decision, identifier._experiment
+    return {
         "state": {name: experiment.state[row].tolist() for name, row in ROWS.items()},
         "start": float(experiment.numbers[rows.START]),
         "decision": None

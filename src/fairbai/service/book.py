@@ -9,13 +9,13 @@ import math
 from typing import Any, Self
 
 from fairbai.identifier import Identifier, Status
+from fairbai.identifier.snapshot import changing
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
 from fairbai.stopping import StoppingRule
 
 GROWTH = 1.05  # of the trials between two points of the history
-CHANGING = ("state", "start", "decision")  # the parts of a snapshot that trials change
 
 encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
@@ -50,20 +50,20 @@ class Book:
 
     def row(self) -> dict[str, Any]:
         """The columns of ``experiments`` that change."""
-        form = self.identifier.to_dict()
+        identifier = changing(self.identifier)
         return {
             "version": self.version,
-            "state": self._state_text(form),
+            "state": self._state_text(identifier),
             **self.answer(),
             "closed": self.closed is not None,
-            "assigned": int(sum(form["state"]["assigned"])),
-            "observed": int(sum(form["state"]["observed"])),
+            "assigned": int(sum(identifier["state"]["assigned"])),
+            "observed": int(sum(identifier["state"]["observed"])),
         }
 
-    def _state_text(self, form: dict[str, Any]) -> str:
+    def _state_text(self, identifier: dict[str, Any]) -> str:
         return encode(
             {
-                "identifier": {name: form[name] for name in CHANGING},
+                "identifier": identifier,
                 "version": self.version,
                 "tickets": self.tickets,
                 "next_point": self.next_point,

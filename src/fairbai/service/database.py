@@ -80,8 +80,8 @@ def open_database(url: str = DEFAULT, synchronous: bool = True, create: bool = T
     for engine in (writer, reader):
         event.listen(engine, "connect", _prepare_sqlite(synchronous) if sqlite else _prepare_postgresql(synchronous))
     if sqlite:
-        event.listen(writer, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
-        event.listen(reader, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
+        _begin_with(writer, "BEGIN IMMEDIATE")
+        _begin_with(reader, "BEGIN")
     database = Database(target, writer, reader)
     try:
         if synchronous:
@@ -109,6 +109,12 @@ def _target(url: str) -> URL:
 def _sqlite_options() -> dict[str, Any]:
     # isolation_level None: we begin transactions ourselves, as the driver begins them only before the first write
     return {"connect_args": {"timeout": BUSY, "isolation_level": None, "check_same_thread": False}}
+
+
+def _begin_with(engine: Engine, statement: str) -> None:
+    """Begin transactions so, in the driver; the event "begin" would have it a statement of SQLAlchemy."""
+    dialect: Any = engine.dialect
+    dialect.do_begin = lambda connection: connection.execute(statement)
 
 
 def _prepare_sqlite(synchronous: bool) -> Any:

@@ -14,31 +14,32 @@ from sqlalchemy import Connection, Engine, bindparam, false, select
 from sqlalchemy.exc import IntegrityError
 
 from fairbai.service.book import Book, encode, new_book
-from fairbai.service.bulk import inserting, updating
+from fairbai.service.bulk import Chosen, inserting, updating
 from fairbai.service.operations import Operation, Page, Ticket, read_event
 from fairbai.service.refusals import Refusal, no_such_experiment
 from fairbai.service.schema import events, experiments, history, tickets
 
 MOST_BOOKS = 256  # in memory
-CHUNK = 1000  # values in one IN (...)
+CHANGING = ("version", "state", "decided", "stopped", "closed", "recommendation", "assigned", "observed")
 
 INSERT_EVENTS, INSERT_TICKETS, INSERT_POINTS = inserting(events), inserting(tickets), inserting(history)
 UPDATE_TOLD = updating(tickets, ("experiment", "number"), ("reward",), waiting=false())
 UPDATE_EXPIRED = updating(tickets, ("experiment", "number"), waiting=false())
-UPDATE_EXPERIMENTS = experiments.update().where(experiments.c.id == bindparam("of_experiment"))
-SELECT_VERSIONS = (
+UPDATE_EXPERIMENTS = updating(experiments, ("id",), CHANGING)
+VERSIONS = Chosen(
     select(experiments.c.id, experiments.c.version)
-    .where(experiments.c.id.in_(bindparam("ids", expanding=True)))
     .order_by(experiments.c.id)  # so that two transactions cannot wait for each other
-    .with_for_update()
+    .with_for_update(),
+    experiments.c.id,
 )
+TICKETS = Chosen(
+    select(tickets.c.number, tickets.c.arm, tickets.c.expires_at, tickets.c.waiting, tickets.c.reward).where(
+        tickets.c.experiment == bindparam("of_experiment")
+    ),
+    tickets.c.number,
+)
+KEYED = Chosen(select(events.c.key, events.c.data).where(events.c.key.is_not(None)), events.c.key)
 SELECT_BOOK = select(experiments.c.config, experiments.c.state).where(experiments.c.id == bindparam("of_experiment"))
-SELECT_TICKETS = select(
-    tickets.c.number, tickets.c.arm, tickets.c.expires_at, tickets.c.waiting, tickets.c.reward
-).where(tickets.c.experiment == bindparam("of_experiment"), tickets.c.number.in_(bindparam("numbers", expanding=True)))
-SELECT_KEYED = select(events.c.key, events.c.data).where(
-    events.c.key.is_not(None), events.c.key.in_(bindparam("keys", expanding=True))
-)
 
 
 class Ledger:
@@ -102,7 +103,7 @@ class Ledger:
     def _open(self, connection: Connection, touched: list[str], operations: Sequence[Operation]) -> dict[str, Page]:
         """Lock the experiments and read all that the operations will look at."""
         now = self._clock()
-        versions = connection.execute(SELECT_VERSIONS, {"ids": touched}).all()
+        versions = VERSIONS.run(connection, touched)
         pages = {name: Page(name, self._book(connection, name, version), now) for name, version in versions}
         for page in pages.values():
             own = [operation for operation in operations if operation.experiment == page.experiment]
@@ -132,20 +133,13 @@ def _apply(operation: Operation, page: Page | None) -> Any:
 
 
 def _read_tickets(connection: Connection, page: Page, numbers: set[int]) -> None:
-    for chunk in _chunks(sorted(numbers)):
-        values = {"of_experiment": page.experiment, "numbers": chunk}
-        for number, *ticket in connection.execute(SELECT_TICKETS, values):
-            page.tickets[number] = Ticket(*ticket)
+    for number, arm, expires_at, waiting, reward in TICKETS.run(connection, numbers, of_experiment=page.experiment):
+        page.tickets[number] = Ticket(arm, expires_at, bool(waiting), reward)
 
 
 def _read_keyed(connection: Connection, page: Page, keys: set[str]) -> None:
-    for chunk in _chunks(sorted(keys)):
-        for key, data in connection.execute(SELECT_KEYED, {"keys": chunk}):
-            page.keyed[key] = read_event(data)
-
-
-def _chunks(values: list[Any]) -> Iterable[list[Any]]:
-    return (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))
+    for key, data in KEYED.run(connection, keys):
+        page.keyed[key] = read_event(data)
 
 
 # --- writing ----------------------------------------------------------------------------------------------------
@@ -163,7 +157,12 @@ def _write(connection: Connection, pages: Iterable[Page]) -> None:
         (INSERT_POINTS, "new_points"),
     ):
         statement.run(connection, [row for page in changed for row in getattr(page, name)])
-    connection.execute(UPDATE_EXPERIMENTS, [{"of_experiment": page.experiment, **page.book.row()} for page in changed])
+    UPDATE_EXPERIMENTS.run(connection, [_row(page) for page in changed])
+
+
+def _row(page: Page) -> dict[str, Any]:
+    row = page.book.row()
+    return {"of_id": page.experiment, **{f"new_{name}": row[name] for name in CHANGING}}
 
 
 def _insert(connection: Connection, page: Page, key: str | None) -> tuple[str, dict[str, Any]]:
