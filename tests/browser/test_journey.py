@@ -15,7 +15,7 @@ def test_from_the_plan_to_the_report(site: Site, tmp_path: Path) -> None:
     page.get_by_label("Name").fill("Checkout button")
     page.get_by_label("Mean of an ordinary arm", exact=True).fill("20")
     page.get_by_label("The best one is better by", exact=True).fill("40")
-    expect(page.locator("#answer")).to_have_text(r"About 1")
+    expect(page.locator("#answer")).to_contain_text("About 90 trials")
     page.get_by_role("button", name="Start this experiment").click()
     expect(page.get_by_role("heading", name="“Checkout button” has begun")).to_be_visible()
     experiment = page.get_by_role("link", name="Watch the experiment").get_attribute("href").rsplit("/", 1)[1]
@@ -103,16 +103,14 @@ def test_the_answer_follows_the_slider_while_it_is_dragged(site: Site) -> None:
     visitor = site.visitor()
     page = visitor.open("/plan")
     expect(page.locator("#answer")).to_contain_text("trials")
-    box = page.locator("#floor-slider").bounding_box()
-    page.mouse.move(box["x"] + 10, box["y"] + box["height"] / 2)
+    box = page.locator("#delta-slider").bounding_box()
+    height = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 10, height)
     page.mouse.down()
-    seen = set()
-    for step in range(1, 6):
-        page.mouse.move(box["x"] + box["width"] * step / 6, box["y"] + box["height"] / 2)
-        expect(page.locator("#answer")).not_to_have_text("\n".join(seen) or "none")
-        page.wait_for_timeout(150)
-        seen.add(page.locator("#answer").inner_text())
-    assert len(seen) >= 4  # and the button is still down
+    for step in range(1, 5):  # the button stays down
+        before = page.locator("#answer").inner_text()
+        page.mouse.move(box["x"] + box["width"] * step / 6, height)
+        expect(page.locator("#answer")).not_to_have_text(before)
     page.mouse.up()
     visitor.check()
 

@@ -67,7 +67,7 @@ function themed({ data, layout }) {
   const axes = Object.keys(layout).filter((name) => /^[xy]axis\d*$/.test(name));
   for (const name of new Set(["xaxis", "yaxis", ...axes])) {
     const { title = {}, ...rest } = coloured[name] ?? {};
-    coloured[name] = { ...axis, ...rest, title: { font: { size: 13 }, ...title } };
+    coloured[name] = { ...axis, showgrid: rest.type !== "category", ...rest, title: { font: { size: 13 }, ...title } };
   }
   return [recolour(data, variable), { ...base, ...coloured }];
 }

@@ -1,7 +1,7 @@
 // A slider and a field for the same number.
 
-/** Ties a slider to a field: either may be moved. The field may hold what the slider cannot reach. */
-export function tie(field, slider, logarithmic = false) {
+/** Ties a slider to a field: either may be moved. A slider that grows reaches whatever the field holds. */
+export function tie(field, slider, { logarithmic = false, grows = false } = {}) {
   const toSlider = logarithmic ? (value) => Math.log10(value) : (value) => value;
   const fromSlider = logarithmic ? (value) => Number((10 ** value).toPrecision(2)) : (value) => value;
   if (logarithmic) {
@@ -9,6 +9,7 @@ export function tie(field, slider, logarithmic = false) {
     Object.assign(slider, { min: low, max: high, step: (high - low) / 200 });
   }
   const follow = () => {
+    if (grows) slider.max = Math.max(slider.max, field.value);
     slider.value = toSlider(Number(field.value));
     speak();
   };

@@ -45,9 +45,14 @@ function line(experiment) {
   const { id, name, arms, trials, progress, floors_kept: kept, created_at: created } = experiment;
   const link = make("a", { href: `/experiments/${id}` }, name);
   const begun = make("time", { dateTime: created, title: moment(created) }, age(created));
-  const floors = trials === 0 ? badge("no trials yet") : kept ? badge("kept", "good") : badge("broken", "bad");
-  const cells = [link, badge(...state(experiment)), count(arms), count(trials), meter(name, progress), floors, begun];
+  const cells = [link, badge(...state(experiment)), count(arms), count(trials), meter(name, progress), floors(kept), begun];
   return row(LABELS, cells, [2, 3]);
+}
+
+/** Some rules promise floors only for the end, so that there is nothing to say before. */
+function floors(kept) {
+  if (kept === null) return badge("judged at the end");
+  return kept ? badge("kept", "good") : badge("broken", "bad");
 }
 
 function meter(name, progress) {

@@ -59,8 +59,8 @@ export function age(iso) {
 export const moment = (iso) => date.format(new Date(iso));
 
 /** The state of an experiment, as a word and a kind of badge. */
-export function state({ decided, stopped, closed, recommendation }) {
-  if (closed && !decided) return ["Closed", "warn"];
+export function state({ decided, stopped, closed }) {
+  if (closed) return ["Closed", decided ? "good" : "warn"];
   if (decided) return [stopped ? "Decided" : "Decided, settling", "good"];
-  return stopped ? ["Stopped", recommendation ? "good" : "warn"] : ["Running", ""];
+  return ["Running", ""];
 }

@@ -5,17 +5,19 @@ import { find, make } from "./dom.js";
 
 /** What the sliders of a family reach, and where they begin; shares are shown in percent. */
 const FAMILIES = {
-  bernoulli: { unit: "%", scale: 100, low: 0.5, high: 99, step: 0.5, baseline: 10, difference: 5, most: 20 },
+  bernoulli: { unit: "%", scale: 100, low: 0.5, high: 50, step: 0.5, baseline: 10, difference: 5, most: 20 },
   gaussian: { unit: "", scale: 1, low: -50, high: 50, step: 0.5, baseline: 10, difference: 1, most: 10 },
   poisson: { unit: "", scale: 1, low: 0.1, high: 20, step: 0.1, baseline: 3, difference: 0.5, most: 5 },
   exponential: { unit: "", scale: 1, low: 0.5, high: 50, step: 0.5, baseline: 10, difference: 3, most: 20 },
 };
+const STEPS = [0, 1, -0.4, 0.4, -0.2, 0.2, -0.6, 0, -0.4, 0.4, -0.2, 0.2]; // of the first guess: differences to the baseline
 const LETTERS = "ABCDEFGHIJKL";
 const MOST_ARMS = LETTERS.length;
 
 const dials = {};
 for (const name of ["deviation", "arms", "baseline", "difference", "delta", "floor", "ceiling"]) {
-  dials[name] = tie(find(name), find(`${name}-slider`), name === "delta");
+  const grows = ["deviation", "baseline", "difference"].includes(name);
+  dials[name] = tie(find(name), find(`${name}-slider`), { logarithmic: name === "delta", grows });
 }
 const arms = []; // of every arm: the elements and dials of its row
 
@@ -48,10 +50,14 @@ function adaptToFamily() {
   for (const name of ["baseline", "difference", "deviation"]) find(`${name}-unit`).textContent = unit;
   for (const arm of arms) {
     arm.mean.range(low, high, step);
-    arm.mean.value = baseline;
     arm.unit.textContent = unit;
   }
-  if (arms.length) arms[0].mean.value = baseline + difference;
+  arms.forEach((arm, index) => (arm.mean.value = guess(index)));
+}
+
+function guess(index) {
+  const { baseline, difference } = family();
+  return Number((baseline + difference * STEPS[index]).toPrecision(3));
 }
 
 /** Shows the fields that count, and as many rows as there are arms. */
@@ -76,13 +82,13 @@ function adapt() {
 }
 
 function add() {
-  const { unit, low, high, step, baseline, difference } = family();
+  const { unit, low, high, step } = family();
   const number = arms.length + 1;
   const free = [...LETTERS].find((letter) => !arms.some((arm) => arm.label.value === letter)) ?? `${number}`;
   const label = make("input", { type: "text", value: free, maxLength: 200, autocomplete: "off" });
   label.setAttribute("aria-label", `Label of arm ${number}`);
   const drop = make("button", { type: "button", "aria-label": `Remove arm ${number}` }, "×");
-  const mean = part(number, "Mean", unit, [low, high, step], baseline + (number === 1 ? difference : 0));
+  const mean = part(number, "Mean", unit, [low, high, step], guess(number - 1));
   const floor = part(number, "Floor", "%", [0, 100, 0.5], dials.floor.value);
   const ceiling = part(number, "Ceiling", "%", [0, 100, 0.5], dials.ceiling.value);
   const row = make("div", { className: "arm" }, label, drop, mean.element, floor.element, ceiling.element);
@@ -105,7 +111,7 @@ function part(number, name, unit, [min, max, step], value) {
   const field = make("input", { type: "number", id, step: "any", value, "aria-label": `${name} of arm ${number}` });
   const shown = make("span", { className: "unit" }, unit);
   const element = make("div", { className: "dial" }, make("label", { for: id }, name), slider, field, shown);
-  return { element, unit: shown, dial: tie(field, slider) };
+  return { element, unit: shown, dial: tie(field, slider, { grows: name === "Mean" }) };
 }
 
 function remove(row, changed) {

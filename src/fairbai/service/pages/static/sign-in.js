@@ -3,12 +3,20 @@
 import { complain, find } from "./dom.js";
 
 const told = new URLSearchParams(location.search);
+const next = told.get("next") ?? "/";
 
-find("next").value = told.get("next") ?? "/";
+/** Browsers do not send the cookie when a link in a mail is followed; whoever is signed in goes on from here. */
+async function goOn() {
+  const { ok } = await fetch("/v1/session", { cache: "no-store" });
+  if (ok && /^\/(?!\/)/.test(next)) location.replace(next);
+}
+
+find("next").value = next;
 if (told.has("wrong")) {
   complain(find("wrong"), "The service does not know this key. It may have been revoked.");
   find("key").setAttribute("aria-invalid", "true");
-}
-if (told.has("wait")) {
+} else if (told.has("wait")) {
   complain(find("wrong"), `Too many wrong keys came from your address. Try again in ${told.get("wait")} seconds.`);
+} else if (told.has("next")) {
+  goOn();
 }
