@@ -111,7 +111,7 @@ def test_errors_are_problems_without_internals(tmp_path: Path, monkeypatch: pyte
             assert response.json()["status"] == status
         assert client.request("DELETE", "/v1/experiments").headers["allow"] == "GET, POST"
         monkeypatch.setattr("fairbai.service.book.Book.ask", lambda self, n: 1 / 0)
-        monkeypatch.setattr("fairbai.service.reading.listed", lambda *_: 1 / 0)
+        monkeypatch.setattr("fairbai.service.listing.listed", lambda *_: 1 / 0)
         for method, path in [("POST", f"{at}/ask"), ("GET", "/v1/experiments")]:
             response = client.request(method, path)
             assert response.status_code == 500

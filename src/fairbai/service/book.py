@@ -13,6 +13,7 @@ from fairbai.identifier.snapshot import changing
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
+from fairbai.service.promises import ROUNDING, Promises
 from fairbai.stopping import StoppingRule
 
 GROWTH = 1.05  # of the trials between two points of the history
@@ -38,12 +39,20 @@ class Book:
         self.expired = [0] * len(self.labels)  # tickets of every arm whose time ran out and that have no reward
         self.late = 0  # rewards that came after that
         self.closed: dict[str, Any] | None = None  # the answer at the close
+        self.promises = Promises(identifier)
+        self.progress: float | None = None  # the GLR over its threshold, as of a moment ago
+        self._observed = 0  # rewards so far
+        self._next_look = 0  # trials and rewards after which the progress is found again
 
     @classmethod
     def read(cls, config: str, state: str) -> Self:
         """The book that ``row`` wrote."""
         settings, form = json.loads(config), json.loads(state)
-        book = cls(settings, Identifier.from_dict({**_fixed(settings), **form.pop("identifier")}))
+        identifier = form.pop("identifier")
+        book = cls(settings, Identifier.from_dict({**_fixed(settings), **identifier}))
+        counts = [int(count) for count in identifier["state"]["assigned"]]
+        book.promises.restore(form.pop("promises"), counts, book.identifier.decided)
+        book._observed = int(sum(identifier["state"]["observed"]))
         for name, value in form.items():
             setattr(book, name, value)
         return book
@@ -58,7 +67,23 @@ class Book:
             "closed": self.closed is not None,
             "assigned": int(sum(identifier["state"]["assigned"])),
             "observed": int(sum(identifier["state"]["observed"])),
+            "progress": 1.0 if self.decided else self.progress,
+            "floors_kept": self._floors_kept(identifier),
         }
+
+    def _floors_kept(self, identifier: dict[str, Any]) -> bool | None:
+        """Whether every promise is kept so far; None as long as all that is promised is for the stop."""
+        promises = self.promises
+        if promises.on_every_path and not promises.kept_on_every_path():
+            return False
+        if not self.stopped:
+            return True if promises.on_every_path else None
+        if promises.on_every_path and not (self.identifier.decided and self.identifier.settle):
+            return True  # it ended on the way, where no more is promised
+        decision, assigned = identifier["decision"], identifier["state"]["assigned"]
+        floors, trials = (decision or identifier["state"])["floors"], sum(assigned)
+        # floors that sum to 1 are met up to less than one trial
+        return all(floor * trials - count < 1.0 - ROUNDING for floor, count in zip(floors, assigned, strict=True))
 
     def _state_text(self, identifier: dict[str, Any]) -> str:
         return encode(
@@ -70,6 +95,7 @@ class Book:
                 "expired": self.expired,
                 "late": self.late,
                 "closed": self.closed,
+                "promises": self.promises.to_dict(),
             }
         )
 
@@ -79,11 +105,13 @@ class Book:
         """The arms of the next tickets; fewer than n where fewer trials are left."""
         arms: list[int] = self.identifier.ask(n)
         self.tickets += len(arms)
+        self.promises.assign(arms)
         return arms
 
     def tell(self, arms: list[int], rewards: list[float], expired: list[int], late: int) -> None:
         """Rewards of tickets; ``expired`` are the arms of those that were no longer waited for."""
         self.identifier.tell(arms, rewards)
+        self._counted(len(arms))
         self.late += late
         for arm in expired:
             self.expired[arm] -= 1
@@ -91,6 +119,13 @@ class Book:
     def tell_batch(self, pulls: list[int], sums: list[float]) -> None:
         """Trials that others assigned."""
         self.identifier.tell_batch(pulls, sums)
+        self.promises.assign_batch(pulls)
+        self._counted(sum(pulls))
+
+    def _counted(self, rewards: int) -> None:
+        self._observed += rewards
+        if self.identifier.decided:
+            self.promises.decided()
 
     def expire(self, arms: list[int]) -> None:
         """Tickets that are no longer waited for."""
@@ -123,13 +158,23 @@ class Book:
         """What clients want to know after every call."""
         return {"decided": self.decided, "stopped": self.stopped, "recommendation": self.recommendation}
 
+    def look(self) -> Status:
+        """Find the progress, and say when it is to be found again: exact evidence takes too long for every reward."""
+        status, seen = self.identifier.status(), self.identifier.trials + self._observed
+        self._next_look = max(seen + 1, math.ceil(seen * GROWTH))
+        self.progress = _progress(status)
+        return status
+
     def point(self) -> tuple[int, dict[str, Any]] | None:
         """The trials so far and a point of the history, if it is time for one."""
         trials = self.identifier.trials
-        if trials < self.next_point:
+        due = trials >= self.next_point
+        if not due and trials + self._observed < self._next_look:
+            return None
+        status = self.look()
+        if not due:
             return None
         self.next_point = max(trials + 1, math.ceil(trials * GROWTH))
-        status = self.identifier.status()
         return trials, {
             "observed": int(status.observed.sum()),
             "shares": status.shares.tolist(),
@@ -163,6 +208,13 @@ def _fixed(config: dict[str, Any]) -> dict[str, Any]:
     """The parts of a snapshot that never change."""
     names = ("delta", "family", "rates", "sampling", "stopping", "settle", "seed")
     return {"version": 1, "arms": len(config["arms"]), **{name: config[name] for name in names}}
+
+
+def _progress(status: Status) -> float | None:
+    """How far the evidence is; None before every arm has a reward."""
+    if status.recommendation is None or not math.isfinite(status.glr) or not status.threshold > 0.0:
+        return None
+    return min(1.0, max(0.0, status.glr / status.threshold))
 
 
 def means(status: Status) -> list[float | None]:

@@ -6,7 +6,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from fairbai import __version__
-from fairbai.service import answers, forms, planning, sessions, trials
+from fairbai.service import answers, forms, planning, sessions, trials, views
 from fairbai.service.keys import find_key, key_id
 from fairbai.service.routes import described_body, json_answer, service_of
 
@@ -38,3 +38,40 @@ async def plan(request: Request) -> Response:
     """What an experiment will cost, about: its trials, the price of its floors, the shares of its arms."""
     form: forms.Plan = trials.parse(PLAN, await request.body())
     return json_answer(await run_in_threadpool(planning.planned, form))
+
+
+# --- one experiment ---------------------------------------------------------------------------------------------
+
+
+@router.get("/experiments/{experiment}/figures", response_model=answers.Figures)
+async def figures(request: Request, experiment: str) -> Response:
+    """Charts of an experiment, for plotly."""
+    return json_answer(await run_in_threadpool(views.figures, service_of(request).database, experiment))
+
+
+@router.get("/experiments/{experiment}/summary", response_model=answers.Summary)
+async def summary(request: Request, experiment: str) -> Response:
+    """The experiment in a sentence."""
+    return json_answer(await run_in_threadpool(views.summary, service_of(request).database, experiment))
+
+
+@router.get("/experiments/{experiment}/audit", response_model=answers.Audit)
+async def audit(request: Request, experiment: str) -> Response:
+    """What was promised, and what was kept of it."""
+    service = service_of(request)
+    replay = service.replays.result(experiment)
+    return json_answer(await run_in_threadpool(views.audit, service.database, experiment, replay))
+
+
+@router.get("/experiments/{experiment}/stream", include_in_schema=False)
+async def stream(request: Request, experiment: str) -> Response:
+    """The status whenever it has changed, as server-sent events."""
+    return await service_of(request).streams.open(experiment)
+
+
+@router.get("/experiments/{experiment}/audit/replay", include_in_schema=False)
+async def replay(request: Request, experiment: str) -> Response:
+    """Replay the log: lines of JSON with the progress, and at last what differs."""
+    service = service_of(request)
+    await run_in_threadpool(service.labels, experiment)  # 404 before anything begins
+    return service.replays.begin(experiment)

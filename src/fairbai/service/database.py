@@ -179,6 +179,8 @@ def explained(url: URL, error: DBAPIError) -> str:
 
 def upgrade(database: Database) -> None:
     """Bring the tables to the version that this fairbai knows; refuse a newer one."""
+    from fairbai.service.filling import fill  # which needs the rest of the service
+
     config, script = _config(), _scripts()
     try:
         _check_writable(database)
@@ -193,6 +195,7 @@ def upgrade(database: Database) -> None:
                 )
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+            fill(connection)
     except DBAPIError as error:
         raise DatabaseError(explained(database.url, error)) from None
 

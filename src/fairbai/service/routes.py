@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from fairbai.service import answers, export, forms, operations, reading, trials
+from fairbai.service import answers, export, forms, listing, operations, reading, trials
 from fairbai.service.book import encode, new_book
 from fairbai.service.refusals import Refusal, invalid
 from fairbai.service.service import Service
@@ -88,9 +88,16 @@ async def list_experiments(
     after: Annotated[
         str | None, Query(max_length=32, pattern="^[0-9a-f]+$", description="the `next` of a list")
     ] = None,
+    state: listing.State | None = None,
+    search: Annotated[
+        str, Query(max_length=forms.MOST_LABEL, pattern=r"^[^\x00-\x1f\x7f]*$", description="a part of the name")
+    ] = "",
+    sort: listing.Sort = "created",
+    descending: bool = True,
 ) -> Response:
-    """Experiments, newest first."""
-    return json_answer(await run_in_threadpool(reading.listed, service_of(request).database, limit, after))
+    """Experiments, newest first unless another order is asked for."""
+    order = (limit, after, state, search, sort, descending)
+    return json_answer(await run_in_threadpool(listing.listed, service_of(request).database, *order))
 
 
 @router.get("/experiments/{experiment}", response_model=answers.Status, tags=["experiments"])

@@ -11,7 +11,9 @@ from fairbai.service.database import open_database, upgrade
 from fairbai.service.keys import Keyring
 from fairbai.service.metrics import Metrics
 from fairbai.service.reading import row_of
+from fairbai.service.replay import Replays
 from fairbai.service.settings import Settings
+from fairbai.service.streams import Streams
 from fairbai.service.writer import Writer
 
 
@@ -29,6 +31,7 @@ class Service:
         upgrade(self.database)
         self.keyring = Keyring(self.database, settings.failures)
         self.writer = Writer(self.database, metrics)
+        self.streams, self.replays = Streams(self.database), Replays(self.database)
         self.demo: str | None = None  # the experiment that plays by itself
         self.labels = lru_cache(maxsize=1000)(self._labels)
         metrics.watch(lambda: self.writer.waiting)
@@ -41,6 +44,7 @@ class Service:
 
     async def stop(self) -> None:
         """Finish what was begun."""
+        self.streams.close()
         self._sweeping.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._sweeping

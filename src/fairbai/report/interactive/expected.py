@@ -1,18 +1,18 @@
 """About how many trials an experiment will take, without simulating it.
 
-Rewards without noise, in the optimal shares, show what a stopping rule asks for: the trials at which its score then
-reaches its level. Real experiments vary around that, and end a little later on average, because the shares are learned
-on the way and because the least of several noisy scores is lower than each; docs/dashboard.md has a comparison.
+Rewards without noise, in the optimal shares, show what a stopping rule asks for: the trials at which its scores then
+reach its level. Where the scores of several pairs of arms differ, a rule that learns moves trials from one to another,
+so their mean counts, weighted by the shares. Real experiments vary around that, and may end somewhat earlier or later
+on average: docs/dashboard.md has a comparison.
 """
 
 import math
 
-import numpy as np
-
 from fairbai.allocation import Allocation, solve
 from fairbai.kernels import state as rows
 from fairbai.kernels.experiment import recount
-from fairbai.problems import Instance
+from fairbai.problems import Gaussian, Instance
+from fairbai.problems.checks import Array
 from fairbai.sampling.experiment import Experiment
 from fairbai.stopping import StoppingRule
 
@@ -42,20 +42,38 @@ def expected_trials(
     if math.isinf(time):
         return math.inf
     level = stopping.level(delta, arms)
-    experiment = Experiment(arms, instance.family, instance.rates, None, stopping)
+    pairs = _pairs(instance, stopping, best)
     trials = max(time * level, float(arms))
     for _ in range(STEPS):  # Newton's method: the score grows by about 1 / T* a trial
-        step = (level - _score(experiment, instance, best, trials)) * time
+        score = sum(weight * _score(pair, shares * trials, means) for pair, shares, means, weight in pairs)
+        step = (level - score) * time
         trials = max(trials + step, trials / 2.0, 1.0)
         if abs(step) < PRECISION * trials:
             break
     return trials
 
 
-def _score(experiment: Experiment, instance: Instance, best: Allocation, trials: float) -> float:
-    """What the rule makes of so many trials without noise."""
-    counts = np.maximum(best.weights * trials, 1e-3)
-    experiment.state[rows.ASSIGNED] = experiment.state[rows.OBSERVED] = counts
-    experiment.state[rows.SUM] = counts * instance.means
-    recount(experiment.codes, experiment.reals, experiment.state, experiment.numbers)
-    return float(experiment.assess()[0])
+Pair = tuple[Experiment, Array, Array, float]
+
+
+def _pairs(instance: Instance, stopping: StoppingRule, best: Allocation) -> list[Pair]:
+    """The best arm with every other that the allocation waits for: their shares, their means, and the pair's weight."""
+    top, scales = best.best_arm, instance.scales
+    others = [arm for arm in range(best.weights.size) if arm != top]
+    waited = [arm for arm in others if not best.at_floor[arm]] or others
+    total = float(best.weights[waited].sum())
+    pairs = []
+    for arm in waited:
+        both = [top, arm]
+        family = Gaussian(scales[both]) if isinstance(instance.family, Gaussian) else instance.family
+        pair = Experiment(2, family, None, None, stopping)
+        pairs.append((pair, best.weights[both], instance.means[both], float(best.weights[arm]) / total))
+    return pairs
+
+
+def _score(pair: Experiment, counts: Array, means: Array) -> float:
+    """What the rule makes of so many trials of two arms without noise."""
+    pair.state[rows.ASSIGNED] = pair.state[rows.OBSERVED] = counts
+    pair.state[rows.SUM] = counts * means
+    recount(pair.codes, pair.reals, pair.state, pair.numbers)
+    return float(pair.assess()[0])

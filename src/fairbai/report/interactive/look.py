@@ -46,6 +46,19 @@ def percent(value: float) -> float:
     return 100.0 * value
 
 
+def limit_trace(name: str, x: list[str], y: list[float], color: str) -> dict[str, Any]:
+    """A limit that bars stay on one side of: a mark across every bar."""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": x,
+        "y": y,
+        "marker": {"color": color, "symbol": "line-ew-open", "size": 28, "line": {"color": color, "width": 3}},
+        "hovertemplate": f"%{{x}}: {name} %{{y:.2f}} %<extra></extra>",
+    }
+
+
 def figure(data: list[dict[str, Any]], x: dict[str, Any], y: dict[str, Any], **layout: Any) -> Figure:
     """A figure of some traces."""
     return {"data": data, "layout": {"xaxis": x, "yaxis": y, **layout}}

@@ -13,7 +13,7 @@ from fairbai.problems.checks import confidence
 from fairbai.problems.rates import Bounded, Constant, Rate
 from fairbai.report.colors import BLACK, BLUE, GREY, ORANGE, VERMILLION
 from fairbai.report.interactive.expected import expected_trials
-from fairbai.report.interactive.look import Figure, arms_axis, axis, figure, largest, percent, shown
+from fairbai.report.interactive.look import Figure, arms_axis, axis, figure, largest, limit_trace, percent, shown
 from fairbai.stopping import Heuristic, Mixture
 
 POINTS = 33  # of the curve
@@ -151,26 +151,12 @@ def allocation_figure(found: Plan) -> Figure:
             "marker": {"color": ORANGE, "pattern": {"shape": "/"}},
             "hovertemplate": "%{x}: %{y:.1f} %",
         },
-        _line("floor", names, column(found.fair.floors), BLACK, "solid"),
+        limit_trace("floor", names, column(found.fair.floors), BLACK),
     ]
     if bool((found.fair.ceilings < 1.0).any()):
-        data.append(_line("ceiling", names, column(found.fair.ceilings), VERMILLION, "dot"))
+        data.append(limit_trace("ceiling", names, column(found.fair.ceilings), VERMILLION))
     y = axis("Share of the trials (%)", rangemode="tozero")
     return figure(data, arms_axis(len(found.labels)), y, barmode="group")
-
-
-def _line(name: str, x: list[str], y: list[float], color: str, dash: str) -> dict[str, Any]:
-    """A limit that bars stay on one side of: a step over every bar."""
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": name,
-        "x": x,
-        "y": y,
-        "line": {"color": color, "width": 2, "dash": dash, "shape": "hvh"},
-        "marker": {"color": color, "symbol": "line-ew-open", "size": 16},
-        "hovertemplate": f"%{{x}}: {name} %{{y:.1f}} %",
-    }
 
 
 @dataclass(frozen=True)
