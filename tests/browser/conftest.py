@@ -1,11 +1,14 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from tests.browser.chromium import FLAGS, chromium
-from tests.browser.visitor import Site
+from tests.browser.visitor import PATIENCE, Site
 from tests.service.server import Server
+
+
+expect.set_options(timeout=PATIENCE)
 
 
 # Of the package, not of the session: while Playwright runs, no other test of the process could run an event loop.

@@ -21,7 +21,7 @@ def test_without_a_stream_the_page_asks_again_and_again(site: Site) -> None:
     page = visitor.open(f"/experiments/{experiment}")
     expect(page.locator("#live")).to_have_text("Live, every few seconds")
     play(site.client, experiment, ARMS, random.Random(1))
-    expect(page.locator("#sentence")).to_contain_text("b is best")
+    expect(page.locator("#sentence")).to_contain_text("“b” is best")
     expect(page.locator("#live")).to_contain_text("Over")
     visitor.check()
 

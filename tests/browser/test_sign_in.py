@@ -7,7 +7,7 @@ pytestmark = pytest.mark.slow_without_jit
 
 
 def test_a_key_signs_in_and_the_button_signs_out(site: Site) -> None:
-    visitor = site.visitor(role=None)
+    visitor = site.visitor(role=None, expected=("401",))
     page = visitor.open("/plan")
     assert "/sign-in" in page.url
     page.get_by_label("Key").fill(site.key("reader"))

@@ -8,6 +8,7 @@ import { frame } from "./frame.js";
 const id = location.pathname.split("/")[2];
 const at = `/v1/experiments/${id}`;
 const LABELS = ["Arm", "Floor", "Ceiling", "Trials", "Share", "Furthest behind", "Furthest above", "Promise"];
+const NUMBERS = [1, 2, 3, 4, 5, 6]; // columns
 const WORDS = { true: ["kept", "good"], false: ["broken", "bad"], null: ["judged at the end", ""] };
 const VERDICTS = {
   true: "Every promise was kept, on the whole path.",
@@ -29,30 +30,32 @@ function show(audit) {
 
 function allowed(audit) {
   if (!known(audit.allowed)) return "The rule promises the floors for the end of the experiment.";
-  return `A trial is one arm's, so shares move in steps: at any time the rule may be up to ${decimal(audit.allowed, 3)} trials behind a floor.`;
+  const behind = decimal(audit.allowed, 3);
+  return `A trial is one arm's, so shares move in steps: the rule may at times be ${behind} trials behind a floor.`;
 }
 
 function line({ arm, floor, ceiling, assigned, share, behind, above, kept }) {
-  const limit = ceiling < 1 ? percent(ceiling, 2) : NONE;
-  const cells = [arm, percent(floor, 2), limit, count(assigned), percent(share, 2), decimal(behind, 3), decimal(above, 3)];
-  return row(LABELS, [...cells, badge(...WORDS[kept])], [1, 2, 3, 4, 5, 6]);
+  const limits = [percent(floor, 2), ceiling < 1 ? percent(ceiling, 2) : NONE];
+  const seen = [count(assigned), percent(share, 2), decimal(behind, 3), decimal(above, 3)];
+  return row(LABELS, [arm, ...limits, ...seen, badge(...WORDS[kept])], NUMBERS);
 }
 
 function group({ arms, floor, share, behind, kept }) {
   const cells = [arms.join(" and "), percent(floor, 2), NONE, NONE, percent(share, 2), decimal(behind, 3), NONE];
-  return row(LABELS, [...cells, badge(...WORDS[kept])], [1, 2, 3, 4, 5, 6]);
+  return row(LABELS, [...cells, badge(...WORDS[kept])], NUMBERS);
 }
 
 function settings(audit) {
   const { delta, ...rest } = audit.config;
-  const known = [
+  const why = audit.promise.proved ? "proved" : "by a heuristic";
+  const first = [
     ["Begun", moment(audit.created_at)],
     ["Trials", count(audit.trials)],
     ["Answer", audit.recommendation ?? "none yet"],
-    ["Chance of a wrong answer", `at most ${percent(delta, 3)}${audit.promise.proved ? ", proved" : ", by a heuristic"}`],
+    ["Chance of a wrong answer", `at most ${percent(delta, 3)}, ${why}`],
   ];
   const others = Object.entries(rest).map(([name, value]) => [name, described(value)]);
-  return [...known, ...others, ["Version", `fairbai ${audit.library}`]];
+  return [...first, ...others, ["Version", `fairbai ${audit.library}`]];
 }
 
 /** A setting as text: the kind of a rule, and what is set about it. */

@@ -50,7 +50,7 @@ export async function draw(element, figure) {
 function themed({ data, layout }) {
   const styles = getComputedStyle(document.documentElement);
   const variable = (name) => styles.getPropertyValue(name).trim();
-  const line = variable("--line");
+  const [ink, line] = [variable("--ink"), variable("--line")];
   const axis = { automargin: true, fixedrange: true, exponentformat: "none", separatethousands: true };
   Object.assign(axis, { gridcolor: variable("--chart-grid"), zerolinecolor: line, linecolor: line });
   const base = {
@@ -59,7 +59,7 @@ function themed({ data, layout }) {
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: variable("--muted") },
-    hoverlabel: { bgcolor: variable("--surface"), bordercolor: variable("--control"), font: { color: variable("--ink") } },
+    hoverlabel: { bgcolor: variable("--surface"), bordercolor: variable("--control"), font: { color: ink } },
     legend: { orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom" },
     dragmode: false, // so that a finger scrolls the page
   };

@@ -89,7 +89,8 @@ function ask() {
   if (find("close").getAttribute("aria-disabled") === "true") return;
   const answer = shown.recommendation === null ? "without an answer" : `with ${shown.recommendation} as its answer`;
   const sure = shown.decided ? "" : " This answer is not yet sure.";
-  say(find("confirm-text"), `“${shown.name}” ends after ${count(shown.trials)} trials, ${answer}.${sure} It cannot go on later.`);
+  const ends = `“${shown.name}” ends after ${count(shown.trials)} trials, ${answer}.`;
+  say(find("confirm-text"), `${ends}${sure} It cannot go on later.`);
   find("confirm").returnValue = "";
   find("confirm").showModal();
 }

@@ -9,7 +9,7 @@ const LABELS = ["Name", "State", "Arms", "Trials", "Progress", "Floors", "Begun"
 const PAGE = 50;
 const AGAIN = 5000; // ms
 
-let shown = PAGE;
+let limit = PAGE;
 
 const load = latest(async () => {
   try {
@@ -23,7 +23,7 @@ const load = latest(async () => {
 
 function query() {
   const [sort, descending] = find("sort").value.split(" ");
-  const asked = new URLSearchParams({ sort, descending, limit: shown });
+  const asked = new URLSearchParams({ sort, descending, limit });
   for (const name of ["state", "search"]) if (find(name).value.trim()) asked.set(name, find(name).value.trim());
   return asked;
 }
@@ -33,9 +33,10 @@ function show(experiments, next) {
   const none = experiments.length === 0;
   find("welcome").hidden = !none || Boolean(filtered);
   find("list").hidden = none && !filtered;
-  find("more").hidden = next === null || shown >= 1000;
+  find("more").hidden = next === null || limit >= 1000;
   const plural = experiments.length === 1 ? "experiment" : "experiments";
-  say(find("caption"), none ? "No experiment fits." : `${count(experiments.length)} ${plural}${next ? ", of more" : ""}`);
+  const shown = `${count(experiments.length)} ${plural}${next ? ", of more" : ""}`;
+  say(find("caption"), none ? "No experiment fits." : shown);
   const focused = document.activeElement?.closest?.("#rows a")?.href;
   find("rows").replaceChildren(...experiments.map(line));
   if (focused) [...document.querySelectorAll("#rows a")].find((link) => link.href === focused)?.focus();
@@ -45,8 +46,8 @@ function line(experiment) {
   const { id, name, arms, trials, progress, floors_kept: kept, created_at: created } = experiment;
   const link = make("a", { href: `/experiments/${id}` }, name);
   const begun = make("time", { dateTime: created, title: moment(created) }, age(created));
-  const cells = [link, badge(...state(experiment)), count(arms), count(trials), meter(name, progress), floors(kept), begun];
-  return row(LABELS, cells, [2, 3]);
+  const cells = [link, badge(...state(experiment)), count(arms), count(trials)];
+  return row(LABELS, [...cells, meter(name, progress), floors(kept), begun], [2, 3]);
 }
 
 /** Some rules promise floors only for the end, so that there is nothing to say before. */
@@ -86,12 +87,12 @@ greet();
 load();
 find("tools").addEventListener("submit", (event) => event.preventDefault());
 find("tools").addEventListener("input", () => {
-  shown = PAGE;
+  limit = PAGE;
   remember();
   load();
 });
 find("more").addEventListener("click", () => {
-  shown = Math.min(1000, shown + PAGE);
+  limit = Math.min(1000, limit + PAGE);
   load();
 });
 setInterval(() => document.visibilityState === "visible" && load(), AGAIN);

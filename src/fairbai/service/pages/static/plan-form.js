@@ -10,7 +10,8 @@ const FAMILIES = {
   poisson: { unit: "", scale: 1, low: 0.1, high: 20, step: 0.1, baseline: 3, difference: 0.5, most: 5 },
   exponential: { unit: "", scale: 1, low: 0.5, high: 50, step: 0.5, baseline: 10, difference: 3, most: 20 },
 };
-const STEPS = [0, 1, -0.4, 0.4, -0.2, 0.2, -0.6, 0, -0.4, 0.4, -0.2, 0.2]; // of the first guess: differences to the baseline
+// the first guess of each mean: differences to the baseline, of which the one that matters is 1
+const STEPS = [0, 1, -0.4, 0.4, -0.2, 0.2, -0.6, 0, -0.4, 0.4, -0.2, 0.2];
 const LETTERS = "ABCDEFGHIJKL";
 const MOST_ARMS = LETTERS.length;
 
@@ -47,7 +48,8 @@ function adaptToFamily() {
   dials.difference.range(step / 5, most, step / 5);
   dials.baseline.value = baseline;
   dials.difference.value = difference;
-  for (const name of ["baseline", "difference", "deviation"]) find(`${name}-unit`).textContent = unit;
+  find("baseline-unit").textContent = unit;
+  find("difference-unit").textContent = unit && "points";
   for (const arm of arms) {
     arm.mean.range(low, high, step);
     arm.unit.textContent = unit;
@@ -147,7 +149,7 @@ export function request() {
 
 function rates() {
   const each = chosen("floors") === "each";
-  const floor = each ? arms.map((arm) => arm.floor.value / 100) : dials.floor.value / 100;
-  if (!limited()) return { kind: "constant", floor };
-  return { kind: "bounded", floor, ceiling: each ? arms.map((arm) => arm.ceiling.value / 100) : dials.ceiling.value / 100 };
+  const share = (name) => (each ? arms.map((arm) => arm[name].value / 100) : dials[name].value / 100);
+  if (!limited()) return { kind: "constant", floor: share("floor") };
+  return { kind: "bounded", floor: share("floor"), ceiling: share("ceiling") };
 }
