@@ -1,5 +1,7 @@
 """The calls that the pages make, beside those of all clients."""
 
+from typing import Any
+
 from fastapi import APIRouter, Request
 from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
@@ -12,6 +14,7 @@ from fairbai.service.routes import described_body, json_answer, service_of
 
 router = APIRouter(prefix="/v1", tags=["dashboard"])
 PLAN = TypeAdapter(forms.Plan)
+HTML: dict[str, Any] = {"content": {"text/html": {"schema": {"type": "string"}}}}
 
 
 @router.get("/session", response_model=answers.Session)
@@ -61,6 +64,21 @@ async def audit(request: Request, experiment: str) -> Response:
     service = service_of(request)
     replay = service.replays.result(experiment)
     return json_answer(await run_in_threadpool(views.audit, service.database, experiment, replay))
+
+
+@router.get("/experiments/{experiment}/report", response_class=Response, responses={200: HTML})
+async def report(request: Request, experiment: str) -> Response:
+    """A report in one HTML file, to keep and to send."""
+    service = service_of(request)
+    replay = service.replays.result(experiment)
+    page = await run_in_threadpool(views.report, service.database, experiment, replay)
+    headers = {
+        "Content-Disposition": f'attachment; filename="fairbai-{experiment}.html"',
+        "Content-Security-Policy": "sandbox",  # it is a file to keep, and no page of ours
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-store",
+    }
+    return Response(page, headers=headers, media_type="text/html; charset=utf-8")
 
 
 @router.get("/experiments/{experiment}/stream", include_in_schema=False)

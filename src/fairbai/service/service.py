@@ -8,6 +8,7 @@ from functools import lru_cache
 from fairbai.service import leases
 from fairbai.service.book import Book, encode, new_book
 from fairbai.service.database import open_database, upgrade
+from fairbai.service.demo import Demo
 from fairbai.service.keys import Keyring
 from fairbai.service.metrics import Metrics
 from fairbai.service.reading import row_of
@@ -32,7 +33,8 @@ class Service:
         self.keyring = Keyring(self.database, settings.failures)
         self.writer = Writer(self.database, metrics)
         self.streams, self.replays = Streams(self.database), Replays(self.database)
-        self.demo: str | None = None  # the experiment that plays by itself
+        self._demo = Demo(self.database, self.writer)
+        self._playing: asyncio.Task[None] | None = None
         self.labels = lru_cache(maxsize=1000)(self._labels)
         metrics.watch(lambda: self.writer.waiting)
 
@@ -41,13 +43,22 @@ class Service:
         await asyncio.to_thread(_warm_up)
         self.writer.start()
         self._sweeping = asyncio.create_task(leases.sweep_for_ever(self.database, self.writer, self.settings.sweep))
+        if self.settings.demo:
+            await self._demo.begin()
+            self._playing = asyncio.create_task(self._demo.play())
+
+    @property
+    def demo(self) -> str | None:
+        """The experiment that plays by itself, if there is one."""
+        return self._demo.experiment
 
     async def stop(self) -> None:
         """Finish what was begun."""
         self.streams.close()
-        self._sweeping.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._sweeping
+        for task in filter(None, (self._sweeping, self._playing)):
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
         await self.writer.stop()
         self.database.close()
 

@@ -6,6 +6,7 @@ from fairbai.report.interactive import live
 from fairbai.service.audit import audited
 from fairbai.service.database import Database
 from fairbai.service.reading import described, opened, points
+from fairbai.service.report import written
 from fairbai.service.summary import summarised
 
 POINTS = 300  # of a chart
@@ -27,3 +28,11 @@ def audit(database: Database, experiment: str, replay: dict[str, Any] | None) ->
     """The audit."""
     row, book = opened(database, experiment)
     return audited(described(row, book), book, row.floors_kept, replay)
+
+
+def report(database: Database, experiment: str, replay: dict[str, Any] | None) -> str:
+    """All of it as one file."""
+    row, book = opened(database, experiment)
+    status = described(row, book)
+    charts = {"figures": live.figures(status, points(database, experiment, POINTS))}
+    return written(status, summarised(status, book), audited(status, book, row.floors_kept, replay), charts)
