@@ -85,3 +85,21 @@ def test_the_list_filters_and_sorts(site: Site) -> None:
     page.get_by_label("State").select_option("Closed")
     expect(page.locator("#caption")).to_have_text("No experiment fits.")
     visitor.check()
+
+
+def test_the_audit_replays_the_log(site: Site) -> None:
+    experiment = begin(site, "audited", rates={"kind": "bounded", "floor": 0.2, "ceiling": 0.7})
+    play(site.client, experiment, ARMS, random.Random(1))
+    visitor = site.visitor(role="reader")
+    page = visitor.open(f"/experiments/{experiment}")
+    page.get_by_role("link", name="Audit").click()
+    expect(page.get_by_role("heading", name="Audit of audited")).to_be_visible()
+    expect(page.locator("#verdict")).to_have_text("Every share that was promised was given.")
+    expect(page.locator("#arms tr")).to_have_count(2)
+    expect(page.locator("#head")).to_contain_text("Ceiling")
+    expect(page.locator("#settings")).to_contain_text("floor 0.2")
+    page.get_by_role("button", name="Replay the log").click()
+    expect(page.locator("#replayed")).to_contain_text("The log gives exactly what is stored")
+    page.reload()
+    expect(page.locator("#replayed")).to_contain_text("The log gives exactly what is stored")
+    visitor.check()

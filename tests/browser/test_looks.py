@@ -52,7 +52,7 @@ def test_pages_fit_and_can_be_read(site: Site, experiment: str) -> None:
 def check_looks(page: Page, where: str) -> None:
     """Nothing is cut off or too pale, and charts say what their axes are."""
     try:
-        page.wait_for_function(f"({CONTRAST})().length === 0", timeout=5_000)  # charts are drawn again
+        page.wait_for_function(f"() => ({CONTRAST})().length === 0", timeout=5_000)  # charts are drawn again
     except TimeoutError:
         raise AssertionError(f"{where}: too pale: {page.evaluate(CONTRAST)}") from None
     assert page.evaluate(WIDE) <= 0, f"{where}: scrolls sideways"

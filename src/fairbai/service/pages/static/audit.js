@@ -1,56 +1,67 @@
 // The audit: what was promised, what was kept on the whole path, and whether the log replays.
 
 import { get, Problem, reason, signIn } from "./api.js";
-import { badge, complain, facts, find, row, say } from "./dom.js";
-import { count, decimal, known, moment, NONE, percent, state } from "./format.js";
+import { badge, complain, facts, find, make, row, say } from "./dom.js";
+import { age, count, decimal, moment, NONE, percent } from "./format.js";
 import { frame } from "./frame.js";
 
 const id = location.pathname.split("/")[2];
 const at = `/v1/experiments/${id}`;
-const LABELS = ["Arm", "Floor", "Ceiling", "Trials", "Share", "Furthest behind", "Furthest above", "Promise"];
-const NUMBERS = [1, 2, 3, 4, 5, 6]; // columns
-const WORDS = { true: ["kept", "good"], false: ["broken", "bad"], null: ["judged at the end", ""] };
+const STATES = { running: ["Running"], decided: ["Decided", "good"], closed: ["Closed", "warn"] };
 const VERDICTS = {
-  true: "Every promise was kept, on the whole path.",
-  false: "A promise was broken: the table says which.",
-  null: "The promises of this experiment are judged at its end.",
+  true: ["Every share that was promised was given.", "good"],
+  false: ["A share that was promised was not given.", "bad"],
+  null: ["The shares of this experiment are promised for its end, which has not come yet.", ""],
+};
+const COLUMNS = {
+  Arm: ({ arm, arms }) => arm ?? arms.join(" and "),
+  Trials: ({ assigned }) => count(assigned),
+  Share: ({ share }) => percent(share, 2),
+  Floor: ({ floor }) => percent(floor, 2),
+  "Furthest behind it (trials)": ({ behind }) => decimal(behind, 3),
+  "Allowed (trials)": ({ behind_allowed: allowed }) => decimal(allowed, 3),
+  "Missing now (trials)": ({ missing }) => decimal(missing, 3),
+};
+const CEILINGS = {
+  Ceiling: ({ ceiling }) => (ceiling < 1 ? percent(ceiling, 2) : NONE),
+  "Furthest above it (trials)": ({ above }) => decimal(above, 3),
+  "Allowed above (trials)": ({ above_allowed: allowed }) => decimal(allowed, 3),
 };
 
 function show(audit) {
   document.title = `Audit of ${audit.name} · fairbai`;
   say(find("name"), `Audit of ${audit.name}`);
-  find("state").replaceChildren(badge(...state(audit)));
-  say(find("verdict"), `${audit.promise.sentence} ${VERDICTS[audit.kept]}`);
-  find("verdict").classList.toggle("good", audit.kept === true);
-  find("verdict").classList.toggle("bad", audit.kept === false);
-  say(find("allowed"), allowed(audit));
-  find("arms").replaceChildren(...audit.arms.map(line), ...audit.groups.map(group));
+  find("state").replaceChildren(badge(...STATES[audit.state]));
+  tell(find("verdict"), ...VERDICTS[audit.kept]);
+  find("verdict").classList.add("sentence");
+  list(find("promised"), audit.promise.sentences);
+  list(find("found"), audit.findings);
+  table(audit);
   facts(find("settings"), settings(audit));
+  if (audit.replay) conclude(audit.replay, ` (${age(audit.replay.at)})`);
 }
 
-function allowed(audit) {
-  if (!known(audit.allowed)) return "The rule promises the floors for the end of the experiment.";
-  const behind = decimal(audit.allowed, 3);
-  return `A trial is one arm's, so shares move in steps: the rule may at times be ${behind} trials behind a floor.`;
-}
+const list = (element, sentences) => element.replaceChildren(...sentences.map((sentence) => make("li", {}, sentence)));
 
-function line({ arm, floor, ceiling, assigned, share, behind, above, kept }) {
-  const limits = [percent(floor, 2), ceiling < 1 ? percent(ceiling, 2) : NONE];
-  const seen = [count(assigned), percent(share, 2), decimal(behind, 3), decimal(above, 3)];
-  return row(LABELS, [arm, ...limits, ...seen, badge(...WORDS[kept])], NUMBERS);
-}
-
-function group({ arms, floor, share, behind, kept }) {
-  const cells = [arms.join(" and "), percent(floor, 2), NONE, NONE, percent(share, 2), decimal(behind, 3), NONE];
-  return row(LABELS, [...cells, badge(...WORDS[kept])], NUMBERS);
+function table({ arms, groups }) {
+  const limited = arms.some(({ ceiling }) => ceiling < 1);
+  const columns = Object.entries(limited ? { ...COLUMNS, ...CEILINGS } : COLUMNS);
+  const labels = columns.map(([label]) => label);
+  const numbers = labels.map((_, index) => index).slice(1);
+  const heads = labels.map((label, index) => make("th", { scope: "col", className: index ? "number" : "" }, label));
+  find("head").replaceChildren(...heads);
+  const cells = (arm) => columns.map(([, value]) => value(arm));
+  find("arms").replaceChildren(...[...arms, ...groups].map((arm) => row(labels, cells(arm), numbers)));
 }
 
 function settings(audit) {
-  const { delta, ...rest } = audit.config;
+  const { delta, ...rest } = audit.settings;
   const why = audit.promise.proved ? "proved" : "by a heuristic";
+  const decided = audit.decided_after === null ? "not yet" : `after ${count(audit.decided_after)} trials`;
   const first = [
     ["Begun", moment(audit.created_at)],
-    ["Trials", count(audit.trials)],
+    ["Trials", `${count(audit.trials)}, of which ${count(audit.observed)} with a reward`],
+    ["Decided", decided],
     ["Answer", audit.recommendation ?? "none yet"],
     ["Chance of a wrong answer", `at most ${percent(delta, 3)}, ${why}`],
   ];
@@ -71,27 +82,29 @@ function described(value) {
 async function replay() {
   find("replay").disabled = true;
   find("progress").hidden = false;
-  tell("Replaying …", "");
+  tell(find("replayed"), "Replaying …", "");
   try {
-    for await (const { done, checked, of, differences, seconds } of lines(`${at}/audit/replay`)) {
-      find("progress").value = of ? checked / of : 1;
-      if (done) conclude(checked, differences, seconds);
+    for await (const line of lines(`${at}/audit/replay`)) {
+      if (line.failed) throw new Problem(500, { detail: "The replay broke off; the log of the service says why." });
+      find("progress").value = line.of ? line.checked / line.of : 1;
+      if (line.done) conclude(line);
     }
   } catch (error) {
-    tell(reason(error), "bad");
+    tell(find("replayed"), reason(error), "bad");
   }
   find("replay").disabled = false;
+  find("progress").hidden = true;
 }
 
-function conclude(checked, differences, seconds) {
-  const time = `${count(checked)} events in ${decimal(seconds, 2)} seconds`;
-  if (differences.length === 0) tell(`The log gives exactly what is stored: ${time}.`, "good");
-  else tell(`The log does not give what is stored (${time}): ${differences.join("; ")}`, "bad");
+function conclude({ checked, differences, seconds }, when = "") {
+  const what = `${count(checked)} events in ${decimal(seconds, 2)} seconds${when}`;
+  if (differences.length === 0) tell(find("replayed"), `The log gives exactly what is stored: ${what}.`, "good");
+  else tell(find("replayed"), `The log does not give what is stored: ${what}: ${differences.join("; ")}`, "bad");
 }
 
-function tell(text, kind) {
-  complain(find("replayed"), text);
-  find("replayed").className = `message ${kind}`.trim();
+function tell(element, text, kind) {
+  complain(element, text);
+  element.className = `message ${kind}`.trim();
 }
 
 /** The lines of JSON that an address streams. */
@@ -99,17 +112,13 @@ async function* lines(path) {
   const response = await fetch(path, { cache: "no-store" });
   if (response.status === 401) await signIn();
   if (!response.ok) throw new Problem(response.status, await response.json().catch(() => null));
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
-  for await (const text of chunks(response.body.pipeThrough(new TextDecoderStream()))) {
-    const parts = (rest + text).split("\n");
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const parts = (rest + part.value).split("\n");
     rest = parts.pop();
-    yield* parts.filter(Boolean).map((part) => JSON.parse(part));
+    yield* parts.filter(Boolean).map((text) => JSON.parse(text));
   }
-}
-
-async function* chunks(stream) {
-  const reader = stream.getReader(); // not every browser can iterate over a stream
-  for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
 }
 
 find("back").href = `/experiments/${id}`;
