@@ -3,11 +3,11 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint coverage bench clean
+.PHONY: help install demo test lint coverage bench screenshots clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' \
-		| awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
+		| awk -F'|' '{ printf "make %-12s %s\n", $$1, $$2 }'
 
 install: $(STAMP) ## Create .venv and install fairbai and the development tools into it
 
@@ -36,6 +36,9 @@ coverage: $(STAMP) ## Measure the coverage, with the JIT off so that kernels are
 bench: $(STAMP) ## Measure fairbai against its peers, which it installs
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
 	$(BIN)/python -m benchmarks
+
+screenshots: $(STAMP) ## Take pictures of the pages into docs/images
+	$(BIN)/python -m tests.browser.screenshots docs/images
 
 clean: ## Remove everything that the other targets create
 	rm -rf .venv build dist reproduction .coverage .coverage.* .hypothesis .schemathesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

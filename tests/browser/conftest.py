@@ -7,7 +7,6 @@ from tests.browser.chromium import FLAGS, chromium
 from tests.browser.visitor import PATIENCE, Site
 from tests.service.server import Server
 
-
 expect.set_options(timeout=PATIENCE)
 
 

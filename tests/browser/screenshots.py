@@ -65,7 +65,7 @@ class Traffic:
         self.client, self.rates, self.hourly = client, rates, hourly
         form = {"family": "bernoulli", "rates": {"kind": "constant", "floor": floor}, "seed": 5, "lease": 12 * 3600.0}
         self.experiment = client.create(name, list(rates), delta=0.05, **form)
-        self.rng = random.Random(name)
+        self.rng = random.Random(1)
         self.late: list[dict[str, float]] = []
 
     def hour(self, hour: int) -> None:

@@ -73,7 +73,9 @@ class Site:
             database.close()
         return self.keys[role]
 
-    def visitor(self, role: str | None = "admin", width: int = 1280, expected: tuple[str, ...] = (), **more: Any) -> Visitor:
+    def visitor(
+        self, role: str | None = "admin", width: int = 1280, expected: tuple[str, ...] = (), **more: Any
+    ) -> Visitor:
         """Somebody who is signed in, or with role None is not."""
         context = self.browser.new_context(viewport={"width": width, "height": 800}, accept_downloads=True, **more)
         self._contexts.append(context)

@@ -8,6 +8,15 @@ import { frame } from "./frame.js";
 const id = location.pathname.split("/")[2];
 const at = `/v1/experiments/${id}`;
 const STATES = { running: ["Running"], decided: ["Decided", "good"], closed: ["Closed", "warn"] };
+const NAMES = {
+  family: "Rewards",
+  rates: "Shares",
+  sampling: "Sampling rule",
+  stopping: "Stopping rule",
+  settle: "Goes on until floors are met",
+  seed: "Seed",
+  lease: "Lease of a ticket (seconds)",
+};
 const VERDICTS = {
   true: ["Every share that was promised was given.", "good"],
   false: ["A share that was promised was not given.", "bad"],
@@ -65,7 +74,7 @@ function settings(audit) {
     ["Answer", audit.recommendation ?? "none yet"],
     ["Chance of a wrong answer", `at most ${percent(delta, 3)}, ${why}`],
   ];
-  const others = Object.entries(rest).map(([name, value]) => [name, described(value)]);
+  const others = Object.entries(rest).map(([name, value]) => [NAMES[name] ?? name, described(value)]);
   return [...first, ...others, ["Version", `fairbai ${audit.library}`]];
 }
 

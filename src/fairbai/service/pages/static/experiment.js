@@ -57,11 +57,17 @@ function tiles(status) {
   say(find("evidence-now"), decimal(glr, 3));
   say(find("threshold"), known(threshold) ? `of ${decimal(threshold, 3)} needed` : "before the first rewards");
   say(find("to-go"), status.stopped ? "0" : about(status.expected_trials_to_go));
-  say(find("stop"), status.proved ? "until a proved answer" : "until a heuristic answer");
+  say(find("stop"), ending(status));
   say(find("pending"), count(pending));
   say(find("observed"), `${count(observed)} have come`);
   say(find("late"), count(late));
   say(find("expired"), `${count(expired)} no longer waited for`);
+}
+
+function ending({ decided, stopped, proved }) {
+  if (stopped && !decided) return "closed by hand";
+  if (decided) return proved ? "the answer is proved" : "the answer is by a heuristic";
+  return proved ? "until a proved answer" : "until an answer by a heuristic";
 }
 
 function line(arm, family) {

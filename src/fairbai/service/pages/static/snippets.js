@@ -9,7 +9,7 @@ client = Client(${JSON.stringify(origin)}, key="fb_...")  # of role writer
 
 def visit() -> None:
     (ticket,) = client.ask("${id}", serve_winner=True)
-    reward = show(ticket.arm)  # your code: show this arm, and return what it earned
+    reward = show(ticket.arm)  # yours: what the arm earned
     client.tell("${id}", {ticket.ticket: reward})
 `;
 
@@ -33,7 +33,7 @@ async function call(path, body) {
 
 async function visit() {
   const { tickets: [{ ticket, arm }] } = await call("/ask", { n: 1, serve_winner: true });
-  const reward = await show(arm); // your code: show this arm, and return what it earned
+  const reward = await show(arm); // yours: what the arm earned
   await call("/tell", { rewards: [{ ticket, reward }] });
 }
 `;
