@@ -138,10 +138,12 @@ def test_openapi_describes_every_call(tmp_path: Path) -> None:
     expected = {("POST", "/v1/experiments"), ("GET", "/v1/experiments"), ("GET", at)}
     expected |= {("POST", f"{at}/{call}") for call in ("ask", "tell", "batches", "close")}
     expected |= {("GET", f"{at}/{call}") for call in ("policy", "events", "history")}
+    expected |= {("GET", f"{at}/{call}") for call in ("figures", "summary", "audit", "report")}
+    expected |= {("GET", "/v1/session"), ("POST", "/v1/plan")}
     expected |= {("GET", path) for path in ("/healthz", "/readyz", "/metrics")}
     assert calls == expected
     assert document["security"] == [{"key": []}]
-    assert all(document["components"]["schemas"][name]["examples"] for name in ("Experiment", "Ask", "Tell", "Batch"))
+    assert all(document["components"]["schemas"][name]["examples"] for name in ("Experiment", "Plan", "Ask", "Tell", "Batch"))
 
 
 def test_client_that_goes_away_in_the_middle_of_its_body_gets_no_ticket(tmp_path: Path) -> None:

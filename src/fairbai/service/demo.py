@@ -35,13 +35,11 @@ class Demo:
     Attributes:
         database: Where the experiment is looked for.
         writer: What carries the operations out.
-        pace: Visitors a second.
         experiment: Its id, once it has begun.
     """
 
     database: Database
     writer: Writer
-    pace: float = PACE
     experiment: str | None = None
     _random: random.Random = field(default_factory=random.Random)
     _due: list[tuple[float, int, float]] = field(default_factory=list)  # when which ticket earns what
@@ -63,7 +61,7 @@ class Demo:
             arms=list(RATES),
             delta=0.05,
             family="bernoulli",
-            rates={"kind": "constant", "floor": 0.2},
+            rates={"kind": "constant", "floor": 0.25},
             stopping={"kind": "mixture", "kappa": 60.0},
             seed=None,
             lease=LEASE,
@@ -86,7 +84,7 @@ class Demo:
 
     async def _visit(self, now: float) -> bool:
         """Some visitors come; returns whether there may be more."""
-        count = sum(self._random.random() < self.pace * TICK / 20 for _ in range(20))
+        count = sum(self._random.random() < PACE * TICK / 20 for _ in range(20))
         if count == 0:
             return True
         try:

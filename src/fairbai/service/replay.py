@@ -72,7 +72,7 @@ class Replays:
                         break
                     self._keep(experiment, json.loads(line))
                     yield line
-            if await process.wait() != 0:  # its log says why
+            if not told_to_stop() and await process.wait() != 0:  # its log says why
                 yield json.dumps({"failed": True}) + "\n"
         finally:
             if process.returncode is None:  # whoever asked has gone, or the server stops

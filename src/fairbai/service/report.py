@@ -90,8 +90,8 @@ def _arms(status: Answer) -> str:
             arm["arm"],
             f"{arm['assigned']:,}",
             f"{arm['observed']:,}",
-            percentage(arm["share"]),
-            percentage(arm["floor"]),
+            percentage(arm["share"], 2),
+            percentage(arm["floor"], 2),
             _number(arm["mean"]),
             f"{_number(arm['interval'][0])} to {_number(arm['interval'][1])}",
         ]
@@ -132,7 +132,7 @@ def _settings(status: Answer) -> str:
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], words: bool = False) -> str:
     side = ' class="words"' if words else ""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
+    head = "".join(f'<th scope="col"{side}>{escape(name)}</th>' for name in heads)
     body = "".join(
         f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td{side}>{escape(cell)}</td>" for cell in rest)}</tr>'
         for first, *rest in rows

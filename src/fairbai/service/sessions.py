@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 from starlette.types import Scope
 
 from fairbai.service.keys import unauthorized
-from fairbai.service.refusals import Refusal
+from fairbai.service.refusals import Refusal, invalid
 
 COOKIE = "fairbai"
 CSRF_HEADER = b"x-csrf-token"
@@ -88,5 +88,8 @@ def local(target: str) -> str:
 
 def read_form(body: bytes) -> dict[str, str]:
     """The fields of a form that a page sent."""
-    fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=10)
+    try:
+        fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=10)
+    except ValueError as error:
+        raise invalid(f"the form cannot be read: {error}") from None
     return {name: values[0] for name, values in fields.items()}

@@ -2,8 +2,8 @@
 
 Rewards without noise, in the optimal shares, show what a stopping rule asks for: the trials at which its scores then
 reach its level. Where the scores of several pairs of arms differ, a rule that learns moves trials from one to another,
-so their mean counts, weighted by the shares. Real experiments vary around that, and may end somewhat earlier or later
-on average: docs/dashboard.md has a comparison.
+so their mean counts, weighted by what the shares have above the floors. Real experiments vary around that, and may end
+somewhat earlier or later on average: docs/dashboard.md has a comparison.
 """
 
 import math
@@ -60,14 +60,15 @@ def _pairs(instance: Instance, stopping: StoppingRule, best: Allocation) -> list
     """The best arm with every other that the allocation waits for: their shares, their means, and the pair's weight."""
     top, scales = best.best_arm, instance.scales
     others = [arm for arm in range(best.weights.size) if arm != top]
-    waited = [arm for arm in others if not best.at_floor[arm]] or others
-    total = float(best.weights[waited].sum())
+    above = best.weights - best.floors  # arms at their floors have trials to spare
+    parts = {arm: float(above[arm]) for arm in others if not best.at_floor[arm]}
+    parts = parts or {arm: float(best.weights[arm]) for arm in others}
     pairs = []
-    for arm in waited:
+    for arm, part in parts.items():
         both = [top, arm]
         family = Gaussian(scales[both]) if isinstance(instance.family, Gaussian) else instance.family
         pair = Experiment(2, family, None, None, stopping)
-        pairs.append((pair, best.weights[both], instance.means[both], float(best.weights[arm]) / total))
+        pairs.append((pair, best.weights[both], instance.means[both], part / sum(parts.values())))
     return pairs
 
 

@@ -47,14 +47,15 @@ def percent(value: float) -> float:
 
 
 def limit_trace(name: str, x: list[str], y: list[float], color: str) -> dict[str, Any]:
-    """A limit that bars stay on one side of: a mark across every bar."""
+    """A limit that bars stay on one side of: a mark across every bar, as broad as many bars leave room for."""
+    size = max(8, min(60, 200 // max(1, len(x))))
     return {
         "type": "scatter",
         "mode": "markers",
         "name": name,
         "x": x,
         "y": y,
-        "marker": {"color": color, "symbol": "line-ew-open", "size": 28, "line": {"color": color, "width": 3}},
+        "marker": {"color": color, "symbol": "line-ew-open", "size": size, "line": {"color": color, "width": 3}},
         "hovertemplate": f"%{{x}}: {name} %{{y:.2f}} %<extra></extra>",
     }
 

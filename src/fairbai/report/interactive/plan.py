@@ -70,9 +70,7 @@ def plan(instance: Instance, delta: float, labels: Sequence[str] | None = None) 
 def _check_decidable(instance: Instance, fair: Allocation, free: Allocation, labels: tuple[str, ...]) -> None:
     if math.isinf(free.characteristic_time):
         tied = [labels[arm] for arm in np.flatnonzero(instance.means == instance.means.max())]
-        raise ValueError(
-            f"means must have a single best arm: no number of trials tells {tied[0]!r} and {tied[1]!r} apart"
-        )
+        raise ValueError(f"means must have a single best arm, got the same for {tied[0]!r} and {tied[1]!r}")
     if math.isinf(fair.characteristic_time):
         starved = labels[int(np.argmin(fair.weights))]
         raise ValueError(f"floors must leave a share for every arm: nothing is left for {starved!r}")
