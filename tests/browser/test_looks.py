@@ -14,6 +14,9 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 LINK = '<a href="http://evil.example/">b</a> %{x}'
 CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+UNNAMED = """() => [...document.querySelectorAll("input:not([type=hidden]), select, button, a, dialog, progress")]
+  .filter((element) => !(element.labels?.length || element.ariaLabel || element.textContent.trim()
+    || element.hasAttribute("aria-labelledby"))).map((element) => element.outerHTML)"""
 TITLES = "element => [...element.querySelectorAll('.xtitle, .ytitle')].map(title => title.textContent)"
 
 
@@ -41,12 +44,21 @@ def test_pages_fit_and_can_be_read(site: Site, experiment: str) -> None:
     for path in paths(experiment):
         page = visitor.open(path)
         settled(page)
+        check_names(page, path)
         for width in (360, 2560):
             page.set_viewport_size({"width": width, "height": 800})
             for scheme in ("light", "dark"):
                 page.emulate_media(color_scheme=scheme)
                 check_looks(page, f"{path} at {width} in {scheme}")
     visitor.check()
+
+
+def check_names(page: Page, where: str) -> None:
+    """Screen readers have words for everything."""
+    assert page.evaluate(UNNAMED) == [], where
+    assert page.locator("main").count() == page.locator("h1").count() == 1
+    for table in page.locator("table").all():
+        assert table.locator("caption").count() == 1, f"{where}: a table without a caption"
 
 
 def check_looks(page: Page, where: str) -> None:
@@ -85,19 +97,4 @@ def test_hostile_words_are_shown_as_text(site: Site, experiment: str) -> None:
     expect(page.locator("#allocation")).to_contain_text(HOSTILE[:20])
     assert page.locator("#allocation img").count() == 0
     assert dialogs == []
-    visitor.check()
-
-
-def test_everything_has_a_name_for_screen_readers(site: Site, experiment: str) -> None:
-    visitor = site.visitor()
-    unnamed = """() => [...document.querySelectorAll("input:not([type=hidden]), select, button, a, dialog, progress")]
-      .filter((element) => !(element.labels?.length || element.ariaLabel || element.textContent.trim()
-        || element.hasAttribute("aria-labelledby"))).map((element) => element.outerHTML)"""
-    for path in paths(experiment):
-        page = visitor.open(path)
-        settled(page)
-        assert page.evaluate(unnamed) == [], path
-        assert page.locator("main").count() == page.locator("h1").count() == 1
-        for table in page.locator("table").all():
-            assert table.locator("caption").count() == 1, path
     visitor.check()

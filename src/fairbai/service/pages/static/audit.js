@@ -57,8 +57,9 @@ function table({ arms, groups }) {
   const columns = Object.entries(limited ? { ...COLUMNS, ...CEILINGS } : COLUMNS);
   const labels = columns.map(([label]) => label);
   const numbers = labels.map((_, index) => index).slice(1);
-  const heads = labels.map((label, index) => make("th", { scope: "col", className: index ? "number" : "" }, label));
-  find("head").replaceChildren(...heads);
+  const head = (label, index) =>
+    make("th", { role: "columnheader", scope: "col", className: index ? "number" : "" }, label);
+  find("head").replaceChildren(...labels.map(head));
   const cells = (arm) => columns.map(([, value]) => value(arm));
   find("arms").replaceChildren(...[...arms, ...groups].map((arm) => row(labels, cells(arm), numbers)));
 }

@@ -1,5 +1,7 @@
 // Charts: the figures come from the service, their colours from the style sheet.
 
+import { say } from "./dom.js";
+
 const PALETTE = {
   "#000000": "--chart-ink",
   "#999999": "--chart-grey",
@@ -39,6 +41,7 @@ function withoutStyles() {
 
 /** Draws a figure into an element, or changes what is there. */
 export async function draw(element, figure) {
+  if (isEmpty(figure)) return say(element, "There is nothing to show yet.");
   drawn.set(element, figure);
   const { react } = await plotly();
   if (drawn.get(element) !== figure) return; // a newer one has come
@@ -71,6 +74,9 @@ function themed({ data, layout }) {
   }
   return [recolour(data, variable), { ...base, ...coloured }];
 }
+
+/** Without a point plotly.js would make up the numbers on the axes. */
+const isEmpty = ({ data }) => data.every(({ y }) => !y?.some((value) => value !== null));
 
 /** A copy in which the colours of the palette are those of the style sheet. */
 function recolour(value, variable) {
