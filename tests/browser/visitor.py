@@ -13,7 +13,7 @@ from fairbai.service.database import open_database
 from fairbai.service.keys import create_key
 from tests.service.server import Server
 
-PATIENCE = 20_000  # ms
+PATIENCE = 30_000  # ms
 
 
 @dataclass

@@ -27,6 +27,7 @@ const refresh = latest(async () => {
   try {
     const [{ sentence }, { figures }] = await Promise.all([get(`${at}/summary`), get(`${at}/figures`)]);
     say(find("sentence"), sentence);
+    if (shown.decided || shown.closed) say(find("announced"), sentence); // not every number on the way
     for (const [name, place] of Object.entries(CHARTS)) draw(find(place), figures[name]);
   } catch (error) {
     complain(find("problem"), reason(error));

@@ -6,7 +6,7 @@ import { age, count, moment, percent, state } from "./format.js";
 import { frame } from "./frame.js";
 
 const LABELS = ["Name", "State", "Arms", "Trials", "Progress", "Floors", "Begun"];
-const PAGE = 50;
+const PAGE = 100;
 const AGAIN = 5000; // ms
 
 let limit = PAGE;
