@@ -156,6 +156,17 @@ def test_lines_of_a_list(tmp_path: Path) -> None:
         assert line["trials"] == client.get(at).json()["trials"]
 
 
+def test_progress_of_the_list_is_that_of_the_status(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client, delta=1e-9, rates="constant")
+        for number in range(20):
+            play(client, at, 5, seed=number)
+            (line,) = client.get("/v1/experiments").json()["experiments"]
+            status = client.get(at).json()
+            if status["glr"] is not None and line["progress"] is not None:
+                assert line["progress"] == pytest.approx(status["glr"] / status["threshold"], abs=0.1)
+
+
 # --- sentences --------------------------------------------------------------------------------------------------
 
 
@@ -193,8 +204,8 @@ def test_sentence_of_a_decision(tmp_path: Path) -> None:
         found = client.get(f"{at}/summary").json()
         trials = client.get(at).json()["trials"]
         assert re.fullmatch(
-            rf"“a” is best, with 95 % confidence, after {trials} trials; every arm had at least the 10 % to 60 % it was "
-            r"promised; fairness cost about \d+ trials\.",
+            rf"“a” is best, with 95 % confidence, after {trials} trials; every arm had at least the 10 % to 60 % it "
+            r"was promised; fairness cost about \d+ trials\.",
             found["sentence"],
         )
         assert 0.0 < found["fairness_trials"] < trials
@@ -227,7 +238,9 @@ def test_sentences_of_closed_experiments(tmp_path: Path) -> None:
         for at in (empty, some):
             client.post(f"{at}/close")
         assert sentence(client, empty) == "No trial was made before the close."
-        assert re.match(r"Closed by hand after \d+ trials, without a decision: “a” looks best, with", sentence(client, some))
+        assert re.match(
+            r"Closed by hand after \d+ trials, without a decision: “a” looks best, with", sentence(client, some)
+        )
 
 
 def test_sentence_of_floors_that_are_not_met(tmp_path: Path) -> None:

@@ -143,7 +143,9 @@ def test_openapi_describes_every_call(tmp_path: Path) -> None:
     expected |= {("GET", path) for path in ("/healthz", "/readyz", "/metrics")}
     assert calls == expected
     assert document["security"] == [{"key": []}]
-    assert all(document["components"]["schemas"][name]["examples"] for name in ("Experiment", "Plan", "Ask", "Tell", "Batch"))
+    assert all(
+        document["components"]["schemas"][name]["examples"] for name in ("Experiment", "Plan", "Ask", "Tell", "Batch")
+    )
 
 
 def test_client_that_goes_away_in_the_middle_of_its_body_gets_no_ticket(tmp_path: Path) -> None:

@@ -46,7 +46,9 @@ def furthest_behind(floors: Any, given: list[int], arms: int) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize("sampling", ["fair_top_two", TRACKED, {**TRACKED, "start": "policy"}, "uniform_fair", "top_two"])
+@pytest.mark.parametrize(
+    "sampling", ["fair_top_two", TRACKED, {**TRACKED, "start": "policy"}, "uniform_fair", "top_two"]
+)
 def test_the_worst_of_every_arm_is_that_of_its_whole_path(sampling: Any) -> None:
     floors = [0.4, 0.05, 0.0, 0.3]
     book = book_of(rates={"kind": "constant", "floor": floors}, sampling=sampling)

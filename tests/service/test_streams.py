@@ -115,9 +115,7 @@ def test_streams_end_when_the_service_stops(tmp_path: Path) -> None:
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_server_stops_although_streams_are_open(
-    start: Start, request: pytest.FixtureRequest, workers: int
-) -> None:
+def test_a_server_stops_although_streams_are_open(start: Start, request: pytest.FixtureRequest, workers: int) -> None:
     server = start(request.getfixturevalue("sqlite" if workers == 1 else "postgresql"), workers=workers)
     experiment = server.create()
     connections = []

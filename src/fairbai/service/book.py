@@ -40,9 +40,9 @@ class Book:
         self.late = 0  # rewards that came after that
         self.closed: dict[str, Any] | None = None  # the answer at the close
         self.promises = Promises(identifier)
-        self.progress: float | None = None  # the GLR over its threshold, as of a moment ago
+        self._threshold = math.nan  # as of the last look
         self._observed = 0  # rewards so far
-        self._next_look = 0  # trials and rewards after which the progress is found again
+        self._next_look = 0  # trials and rewards after which the threshold is found again
 
     @classmethod
     def read(cls, config: str, state: str) -> Self:
@@ -67,9 +67,15 @@ class Book:
             "closed": self.closed is not None,
             "assigned": int(sum(identifier["state"]["assigned"])),
             "observed": int(sum(identifier["state"]["observed"])),
-            "progress": 1.0 if self.decided else self.progress,
+            "progress": 1.0 if self.decided else self._progress(),
             "floors_kept": self._floors_kept(identifier),
         }
+
+    def _progress(self) -> float | None:
+        """The evidence over the threshold, which hardly moves between two looks; None before every arm has a reward."""
+        if self.identifier.recommendation is None or not self._threshold > 0.0:
+            return None
+        return min(1.0, max(0.0, self.identifier.glr / self._threshold))
 
     def _floors_kept(self, identifier: dict[str, Any]) -> bool | None:
         """Whether every promise is kept so far; None as long as all that is promised is for the stop."""
@@ -159,10 +165,10 @@ class Book:
         return {"decided": self.decided, "stopped": self.stopped, "recommendation": self.recommendation}
 
     def look(self) -> Status:
-        """Find the progress, and say when it is to be found again: exact evidence takes too long for every reward."""
+        """Find the exact threshold, which takes too long for every reward, and when it is to be found again."""
         status, seen = self.identifier.status(), self.identifier.trials + self._observed
         self._next_look = max(seen + 1, math.ceil(seen * GROWTH))
-        self.progress = _progress(status)
+        self._threshold = status.threshold
         return status
 
     def point(self) -> tuple[int, dict[str, Any]] | None:
@@ -208,13 +214,6 @@ def _fixed(config: dict[str, Any]) -> dict[str, Any]:
     """The parts of a snapshot that never change."""
     names = ("delta", "family", "rates", "sampling", "stopping", "settle", "seed")
     return {"version": 1, "arms": len(config["arms"]), **{name: config[name] for name in names}}
-
-
-def _progress(status: Status) -> float | None:
-    """How far the evidence is; None before every arm has a reward."""
-    if status.recommendation is None or not math.isfinite(status.glr) or not status.threshold > 0.0:
-        return None
-    return min(1.0, max(0.0, status.glr / status.threshold))
 
 
 def means(status: Status) -> list[float | None]:

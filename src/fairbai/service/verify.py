@@ -123,7 +123,7 @@ def _surplus(connection: Connection, page: Page) -> list[str]:
 def _compare_state(page: Page, row: Row[Any]) -> list[str]:
     stored = dict(row._mapping)
     again = {"config": encode(page.book.config), "name": page.book.config["name"], **page.book.row()}
-    del again["progress"]  # which is found now and then, and not from the log
+    del again["progress"]  # whose threshold is found now and then, and not from the log
     return [f"{name} is {stored[name]!r}, replayed {value!r}" for name, value in again.items() if stored[name] != value]
 
 

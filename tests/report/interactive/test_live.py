@@ -16,6 +16,7 @@ def arm(name: str, **changes: Any) -> dict[str, Any]:
 def status(**changes: Any) -> dict[str, Any]:
     return {
         "arms": [arm("a"), arm("<b>", mean=0.3, interval=[0.2, None])],
+        "config": {"family": {"kind": "gaussian"}},
         "recommendation": "<b>",
         "trials": 100,
         "glr": 2.0,
@@ -61,6 +62,9 @@ def test_means_have_their_intervals() -> None:
     assert best["error_y"]["array"] == [0.0]  # an end at infinity
     assert round(best["error_y"]["arrayminus"][0], 9) == 0.1
     assert others["x"] == ["a"]
+    means = drawn(config={"family": {"kind": "bernoulli"}})["means"]
+    assert means["data"][0]["y"] == [30.0]
+    assert "%" in means["layout"]["yaxis"]["title"]["text"]
 
 
 def test_evidence_goes_to_where_it_is_expected_to_meet_the_threshold() -> None:

@@ -1,9 +1,9 @@
 """About how many trials an experiment will take, without simulating it.
 
-Rewards without noise, in the optimal shares, show what a stopping rule asks for: the trials at which its scores then
-reach its level. Where the scores of several pairs of arms differ, a rule that learns moves trials from one to another,
-so their mean counts, weighted by what the shares have above the floors. Real experiments vary around that, and may end
-somewhat earlier or later on average: docs/dashboard.md has a comparison.
+Rewards without noise, in the optimal shares, show what a stopping rule asks for: the trials at which its score for the
+best arm and its closest rival then reaches its level. (The other arms need fewer trials, so what the rule asks of them
+matters less.) Real experiments vary around that, and may end somewhat earlier or later on average: docs/dashboard.md
+has a comparison.
 """
 
 import math
@@ -42,34 +42,23 @@ def expected_trials(
     if math.isinf(time):
         return math.inf
     level = stopping.level(delta, arms)
-    pairs = _pairs(instance, stopping, best)
+    both = [best.best_arm, _rival(best)]
+    family = Gaussian(instance.scales[both]) if isinstance(instance.family, Gaussian) else instance.family
+    pair, shares, means = Experiment(2, family, None, None, stopping), best.weights[both], instance.means[both]
     trials = max(time * level, float(arms))
     for _ in range(STEPS):  # Newton's method: the score grows by about 1 / T* a trial
-        score = sum(weight * _score(pair, shares * trials, means) for pair, shares, means, weight in pairs)
-        step = (level - score) * time
+        step = (level - _score(pair, shares * trials, means)) * time
         trials = max(trials + step, trials / 2.0, 1.0)
         if abs(step) < PRECISION * trials:
             break
     return trials
 
 
-Pair = tuple[Experiment, Array, Array, float]
-
-
-def _pairs(instance: Instance, stopping: StoppingRule, best: Allocation) -> list[Pair]:
-    """The best arm with every other that the allocation waits for: their shares, their means, and the pair's weight."""
-    top, scales = best.best_arm, instance.scales
-    others = [arm for arm in range(best.weights.size) if arm != top]
-    above = best.weights - best.floors  # arms at their floors have trials to spare
-    parts = {arm: float(above[arm]) for arm in others if not best.at_floor[arm]}
-    parts = parts or {arm: float(best.weights[arm]) for arm in others}
-    pairs = []
-    for arm, part in parts.items():
-        both = [top, arm]
-        family = Gaussian(scales[both]) if isinstance(instance.family, Gaussian) else instance.family
-        pair = Experiment(2, family, None, None, stopping)
-        pairs.append((pair, best.weights[both], instance.means[both], part / sum(parts.values())))
-    return pairs
+def _rival(best: Allocation) -> int:
+    """The arm that takes the most trials to tell from the best; those at their floors have trials to spare."""
+    others = [arm for arm in range(best.weights.size) if arm != best.best_arm]
+    waited = [arm for arm in others if not best.at_floor[arm]] or others
+    return max(waited, key=lambda arm: float(best.weights[arm]))
 
 
 def _score(pair: Experiment, counts: Array, means: Array) -> float:

@@ -44,7 +44,8 @@ def shares_figure(status: Answer) -> Figure:
 def means_figure(status: Answer) -> Figure:
     """The mean of every arm, with intervals that hold at all times at once."""
     arms, names = _drawn(status)
-    best = status["recommendation"]
+    best, percents = status["recommendation"], status["config"]["family"]["kind"] == "bernoulli"
+    unit, title = (100.0, "Mean reward (% of the trials)") if percents else (1.0, "Mean reward of a trial")
     data = []
     for name, color, symbol, wanted in (("best so far", GREEN, "diamond", True), ("other arms", BLUE, "circle", False)):
         chosen = [
@@ -58,21 +59,21 @@ def means_figure(status: Answer) -> Figure:
                 "mode": "markers",
                 "name": name,
                 "x": [label for label, _ in chosen],
-                "y": [arm["mean"] for _, arm in chosen],
+                "y": [unit * arm["mean"] for _, arm in chosen],
                 "error_y": {
                     "type": "data",
                     "symmetric": False,
-                    "array": [_reach(arm, 1) for _, arm in chosen],
-                    "arrayminus": [_reach(arm, 0) for _, arm in chosen],
+                    "array": [unit * _reach(arm, 1) for _, arm in chosen],
+                    "arrayminus": [unit * _reach(arm, 0) for _, arm in chosen],
                     "color": color,
                     "thickness": 2,
                 },
                 "marker": {"color": color, "symbol": symbol, "size": 10},
-                "hovertemplate": "%{x}: %{y:.4g}<extra></extra>",
+                "hovertemplate": "%{x}: %{y:.4g}" + (" %" if percents else "") + "<extra></extra>",
             }
         )
     x = arms_axis(len(status["arms"]), categoryorder="array", categoryarray=names)
-    return figure(data, x, axis("Mean reward of a trial"))
+    return figure(data, x, axis(title))
 
 
 def _reach(arm: Answer, end: int) -> float:

@@ -48,7 +48,7 @@ def percent(value: float) -> float:
 
 def limit_trace(name: str, x: list[str], y: list[float], color: str) -> dict[str, Any]:
     """A limit that bars stay on one side of: a mark across every bar, as broad as many bars leave room for."""
-    size = max(8, min(60, 200 // max(1, len(x))))
+    size = max(8, min(36, 100 // max(1, len(x))))
     return {
         "type": "scatter",
         "mode": "markers",
