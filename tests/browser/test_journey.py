@@ -141,4 +141,6 @@ def test_every_family_and_way_of_planning_works(site: Site) -> None:
     expect(page.locator("#results")).to_have_attribute("aria-busy", "false")
     expect(page.get_by_role("alert")).to_be_hidden()
     expect(page.locator("#allocation")).to_contain_text("Blue")
+    page.get_by_text("The shares as a table").click()
+    expect(page.locator("#shares tr").nth(1)).to_contain_text("Blue")
     visitor.check()

@@ -2,12 +2,13 @@
 
 import { post, reason } from "./api.js";
 import { draw } from "./charts.js";
-import { complain, find, latest, say } from "./dom.js";
-import { about, days, percent } from "./format.js";
+import { complain, find, latest, row, say } from "./dom.js";
+import { about, days, mean, percent } from "./format.js";
 import { frame } from "./frame.js";
 import { begin, request } from "./plan-form.js";
 import { snippets } from "./snippets.js";
 
+const LABELS = ["Arm", "Mean", "Floor", "Ceiling", "Share"];
 const SPEAK_AFTER = 1000; // ms without a change, after which a screen reader says the result
 
 let experiment = null; // the body that would create what is shown
@@ -46,9 +47,15 @@ function show(plan, form) {
   say(find("strip"), `About ${about(trials.proved)} trials${length}; floors cost ${about(price.trials)}`);
   draw(find("price"), plan.figures.price);
   draw(find("allocation"), plan.figures.allocation);
+  find("shares").replaceChildren(...plan.allocation.map((arm) => line(arm, form.family.kind)));
   permit();
   clearTimeout(speaking);
   speaking = setTimeout(() => say(find("spoken"), find("strip").textContent), SPEAK_AFTER);
+}
+
+function line(arm, family) {
+  const shares = [arm.floor, arm.ceiling, arm.share].map((share) => percent(share));
+  return row(LABELS, [arm.arm, mean(arm.mean, family), ...shares], [1, 2, 3, 4]);
 }
 
 async function permit() {
