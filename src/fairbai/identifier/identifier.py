@@ -244,8 +244,8 @@ class Identifier:
             return None if self._experiment.numbers[rows.UNSEEN] > 0.0 else self.arms[self._experiment.best]
 
     @property
-    def glr(self) -> float:
-        """The least GLR of the best arm against another, as of the last reward; 0 before every arm has one.
+    def glr(self) -> float | None:
+        """The least GLR of the best arm against another, as of the last reward; None before every arm has one.
 
         It is quick to find; ``status`` has that of the pair that is furthest from its threshold.
         """
@@ -253,9 +253,9 @@ class Identifier:
             if self._decision is not None:
                 return self._decision.glr
             if self._experiment.numbers[rows.UNSEEN] > 0.0:
-                return 0.0
-            costs = self._experiment.state[rows.COST].tolist()
-            del costs[self._experiment.best]
+                return None
+            means, costs = self._experiment.state[[rows.MEAN, rows.COST]].tolist()
+            del costs[means.index(max(means))]
             return float(min(costs))
 
     def status(self) -> Status:

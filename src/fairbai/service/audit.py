@@ -52,7 +52,7 @@ def _arms(status: Answer, book: Book) -> list[Answer]:
     promises, trials = book.promises, status["trials"]
     none: list[float | None] = [None] * len(book.labels)
     watched, proved = promises.floors is not None, promises.on_every_path
-    allowed = promises.allowed()
+    allowed = promises.allowed
     behind = promises.behind() if watched else none
     above = promises.above() or none
     return [
@@ -60,9 +60,9 @@ def _arms(status: Answer, book: Book) -> list[Answer]:
             **{name: arm[name] for name in ("arm", "assigned", "observed", "mean", "share", "floor", "ceiling")},
             "missing": max(0.0, arm["floor"] * trials - arm["assigned"]),
             "behind": behind[number],
-            "behind_allowed": allowed["behind"][number] if proved else None,
+            "behind_allowed": allowed.behind[number] if proved else None,
             "above": above[number],
-            "above_allowed": allowed["above"][number] if proved and promises.ceilings else None,
+            "above_allowed": allowed.above[number] if proved and promises.ceilings else None,
         }
         for number, arm in enumerate(status["arms"])
     ]
@@ -70,7 +70,7 @@ def _arms(status: Answer, book: Book) -> list[Answer]:
 
 def _groups(status: Answer, book: Book) -> list[Answer]:
     promises, trials = book.promises, max(1, status["trials"])
-    allowed, behind = promises.allowed()["groups"], promises.groups_behind()
+    allowed, behind = promises.allowed.groups, promises.groups_behind()
     members = [
         [arm for arm, label in zip(status["arms"], promises.group, strict=True) if label == group]
         for group in range(len(promises.group_floors))
@@ -97,7 +97,7 @@ def _promised(status: Answer, book: Book) -> list[str]:
     elif not book.promises.watched:
         sentences.append("No shares were promised.")
     elif book.promises.on_every_path:
-        bound = max(book.promises.allowed()["behind"])
+        bound = max(book.promises.allowed.behind)
         sentences.append(
             f"Until the decision no arm is ever more than {bound:.2f} trials behind its floor "
             f"({span(floors)} of the trials)."

@@ -59,32 +59,31 @@ class Book:
 
     def row(self) -> dict[str, Any]:
         """The columns of ``experiments`` that change."""
-        identifier = changing(self.identifier)
+        identifier, answer = changing(self.identifier), self.answer()
         return {
             "version": self.version,
             "state": self._state_text(identifier),
-            **self.answer(),
+            **answer,
             "closed": self.closed is not None,
             "assigned": int(sum(identifier["state"]["assigned"])),
             "observed": int(sum(identifier["state"]["observed"])),
-            "progress": 1.0 if self.decided else self._progress(),
+            "progress": 1.0 if answer["decided"] else self._progress(),
             "floors_kept": self._floors_kept(identifier),
         }
 
     def _progress(self) -> float | None:
         """The evidence over the threshold, which hardly moves between two looks; None before every arm has a reward."""
-        if self.identifier.recommendation is None or not self._threshold > 0.0:
-            return None
-        return min(1.0, max(0.0, self.identifier.glr / self._threshold))
+        glr = self.identifier.glr
+        return min(1.0, max(0.0, glr / self._threshold)) if glr is not None and self._threshold > 0.0 else None
 
     def _floors_kept(self, identifier: dict[str, Any]) -> bool | None:
         """Whether every promise is kept so far; None as long as all that is promised is for the stop."""
-        promises = self.promises
-        if promises.on_every_path and not promises.kept_on_every_path():
+        watched = self.promises.on_every_path
+        if watched and not self.promises.kept_on_every_path():
             return False
         if not self.stopped:
-            return True if promises.on_every_path else None
-        if promises.on_every_path and not (self.identifier.decided and self.identifier.settle):
+            return True if watched else None
+        if watched and not (self.identifier.decided and self.identifier.settle):
             return True  # it ended on the way, where no more is promised
         decision, assigned = identifier["decision"], identifier["state"]["assigned"]
         floors, trials = (decision or identifier["state"])["floors"], sum(assigned)

@@ -7,13 +7,13 @@ Floors that are learned are promised for the end only, and so are all of them wh
 and in the trials after the decision, which settle what is owed in one go.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fairbai.identifier import Identifier
 from fairbai.problems.rates import Bounded, Constant
-from fairbai.sampling import FairTopTwo, FairTrackAndStop
+from fairbai.sampling import FairTopTwo, FairTrackAndStop, SamplingRule
 
 ROUNDING = 1e-6  # trials
 
@@ -29,12 +29,13 @@ class Promises:
         ceilings: The ceiling of every arm; empty where there are none.
         group: The number of every arm's group, or -1; empty where there are none.
         group_floors: The floor of every group.
+        allowed: What the rule is proved to stay within, where something is promised for every trial.
+        watched: Whether there is anything to watch.
         batched: Whether others have assigned trials too.
     """
 
     def __init__(self, identifier: Identifier) -> None:
         arms, rates = len(identifier.arms), identifier.rates
-        self._rule = identifier.sampling
         self.floors: list[float] | None = None
         self.ceilings: list[float] = []
         self.group: list[int] = []
@@ -46,9 +47,15 @@ class Promises:
             self.group_floors = limits.group_floors.tolist()[: max(self.group) + 1]
         elif isinstance(rates, Constant):
             self.floors = rates.floors(np.zeros(arms)).tolist()
+        rule, members = identifier.sampling, [self.group.count(group) for group in range(len(self.group_floors))]
+        self.allowed = _allowed(rule, self.floors or [0.0] * arms, members, bool(self.ceilings))
+        self._every_path = self.floors is not None and rule.fairness == "every path"
+        if self.ceilings and _from_each_arm(rule):  # one pull of each may be too many for a ceiling
+            self._every_path = False
         self.watched = bool(self.ceilings) or any(self.floors or [])
         self.batched = False
         self._frozen = False
+        self._broken = False  # whether an arm was ever further behind than is allowed
         self._trials, self._counts = 0, [0] * arms
         self._groups = [0] * len(self.group_floors)
         self._behind, self._above = [0.0] * arms, [0.0] * len(self.ceilings)
@@ -67,6 +74,7 @@ class Promises:
             return
         self._frozen = decided
         self._behind, self.batched = form["behind"], form["batched"]
+        self._broken = any(map(_exceeds, self._behind, self.allowed.behind))
         self._above, self._groups_behind = form.get("above", self._above), form.get("groups", self._groups_behind)
         self._add(counts)
 
@@ -81,6 +89,7 @@ class Promises:
             lag = self.floors[arm] * self._trials - self._counts[arm]
             if lag > self._behind[arm]:
                 self._behind[arm] = lag
+                self._broken = self._broken or _exceeds(lag, self.allowed.behind[arm])
             if self.ceilings:
                 self._assign_within(arm)
             self._counts[arm] += 1
@@ -108,6 +117,7 @@ class Promises:
     def decided(self) -> None:
         """What is owed is settled from here on; what was seen so far stays."""
         if not self._frozen:
+            self._broken = not self.kept_on_every_path()
             self._behind, self._groups_behind, self._frozen = self.behind(), self.groups_behind(), True
 
     def _add(self, pulls: list[int]) -> None:
@@ -138,39 +148,49 @@ class Promises:
     @property
     def on_every_path(self) -> bool:
         """Whether something is promised for every trial, and not only for the stop."""
-        if self.floors is None or self.batched or self._rule.fairness != "every path":
-            return False
-        return not (self.ceilings and self._from_each_arm)  # one pull of each may be too many for a ceiling
-
-    @property
-    def _from_each_arm(self) -> bool:
-        return isinstance(self._rule, FairTrackAndStop) and self._rule.start == "each-arm"
-
-    def allowed(self) -> dict[str, Any]:
-        """What the rule is proved to stay within at all times, in trials: docs/sampling.md and docs/limits.md."""
-        arms = len(self._counts)
-        members = [self.group.count(group) for group in range(len(self.group_floors))]
-        if isinstance(self._rule, FairTopTwo):
-            floor = _harmonic(arms - 1) - 1.0 + max(0.25, 1.0 / arms)
-            groups = [0.5 + (arms - size) * (1.25 + _harmonic(arms - 1)) for size in members]
-            if self.ceilings:
-                floor = _harmonic(arms - 1) - 0.5
-            return {"behind": [floor] * arms, "above": [1.0] * arms, "groups": groups}
-        lag = _harmonic(arms) - 1.0
-        if self._from_each_arm:  # one pull of each is too few for large floors, and the others wait for them
-            lag += sum(max(0.0, floor * arms - 1.0) for floor in self.floors or [])
-        groups = [size * (_harmonic(arms) - _harmonic(size)) for size in members]
-        return {"behind": [lag] * arms, "above": [1.0 - 1.0 / arms] * arms, "groups": groups}
+        return self._every_path and not self.batched
 
     def kept_on_every_path(self) -> bool:
         """Whether the rule stayed within what it is proved to, at every trial."""
-        allowed = self.allowed()
-        seen = {"behind": self.behind(), "above": self.above(), "groups": self.groups_behind()}
-        return all(
-            value <= bound + ROUNDING
-            for name, values in seen.items()
-            for value, bound in zip(values, allowed[name], strict=False)
-        )
+        if self._broken or not self.watched:
+            return not self._broken
+        allowed, trials = self.allowed, self._trials
+        if self.ceilings and (
+            any(map(_exceeds, self.above(), allowed.above)) or any(map(_exceeds, self.groups_behind(), allowed.groups))
+        ):
+            return False
+        lags = () if self._frozen else zip(self.floors or (), self._counts, allowed.behind, strict=True)
+        return not any(floor * trials - count > bound + ROUNDING for floor, count, bound in lags)
+
+
+class Allowed(NamedTuple):
+    """What a rule is proved to stay within at all times, in trials: docs/sampling.md and docs/limits.md."""
+
+    behind: list[float]
+    above: list[float]
+    groups: list[float]
+
+
+def _allowed(rule: SamplingRule, floors: list[float], members: list[int], limited: bool) -> Allowed:
+    """The bounds of a rule; ``members`` are how many arms every group has."""
+    arms = len(floors)
+    if isinstance(rule, FairTopTwo):
+        floor = _harmonic(arms - 1) - (0.5 if limited else 1.0 - max(0.25, 1.0 / arms))
+        groups = [0.5 + (arms - size) * (1.25 + _harmonic(arms - 1)) for size in members]
+        return Allowed([floor] * arms, [1.0] * arms, groups)
+    lag = _harmonic(arms) - 1.0
+    if _from_each_arm(rule):  # one pull of each is too few for large floors, and the others wait for them
+        lag += sum(max(0.0, floor * arms - 1.0) for floor in floors)
+    groups = [size * (_harmonic(arms) - _harmonic(size)) for size in members]
+    return Allowed([lag] * arms, [1.0 - 1.0 / arms] * arms, groups)
+
+
+def _from_each_arm(rule: SamplingRule) -> bool:
+    return isinstance(rule, FairTrackAndStop) and rule.start == "each-arm"
+
+
+def _exceeds(value: float, bound: float) -> bool:
+    return value > bound + ROUNDING
 
 
 def _worst(before: list[float], floors: list[float], trials: int, counts: list[int]) -> list[float]:
