@@ -29,7 +29,6 @@ time.time = lambda: real() - float(behind.read_text())
 from fairbai.cli import main
 sys.exit(main(sys.argv[2:]))
 """
-DAY = 86_400.0
 HOURS = 9 * 24  # of traffic
 LATE, LOST = 0.02, 0.01  # shares of the rewards
 
@@ -113,7 +112,8 @@ def picture(context: BrowserContext, address: str, target: Path, whole: bool = T
     page = context.new_page()
     page.goto(address)
     ready(page)
-    Image.open(io.BytesIO(page.screenshot(full_page=whole))).convert("RGB").quantize(192).save(target, optimize=True)
+    seen = Image.open(io.BytesIO(page.screenshot(full_page=whole))).convert("RGB")
+    seen.quantize(256, Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
     print(f"{target}: {target.stat().st_size / 1000:.0f} kB")
     page.close()
 
