@@ -28,7 +28,8 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?")
 
-SLOW = ("README.md", "optimality.md", "simulation.md", "reproduction.md", "environments.md")  # they simulate many runs
+# they simulate many runs
+SLOW = ("README.md", "dashboard.md", "environments.md", "optimality.md", "reproduction.md", "simulation.md")
 pages = pytest.mark.parametrize(
     "page",
     [pytest.param(page, marks=pytest.mark.slow_without_jit if page.name in SLOW else ()) for page in PAGES],
