@@ -3,7 +3,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint coverage bench screenshots clean
+.PHONY: help install demo test kernels lint coverage docs figures bench screenshots package clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' \
@@ -20,9 +20,13 @@ demo: $(STAMP) ## Show what fairbai does
 	$(BIN)/python examples/ab_test.py
 	$(BIN)/fairbai reproduce all --runs 100 --output reproduction
 
-test: lint ## Run everything that a change must pass
-	$(BIN)/python -m pytest -n 2
+test: $(STAMP) ## Run everything that a change must pass
+	$(MAKE) --jobs 3 lint kernels
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 	$(MAKE) coverage
+
+kernels: $(STAMP) ## Compile the kernels that the tests share, on two cores
+	$(BIN)/python -m tests.compile
 
 lint: $(STAMP) ## Check style, types and import directions
 	$(BIN)/ruff check .
@@ -31,7 +35,13 @@ lint: $(STAMP) ## Check style, types and import directions
 	$(BIN)/lint-imports
 
 coverage: $(STAMP) ## Measure the coverage, with the JIT off so that kernels are traced too
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m "not slow_without_jit" --cov
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow_without_jit" --cov
+
+docs: $(STAMP) ## Build the documentation into site/; a broken link or a missing reference fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+
+figures: $(STAMP) ## Draw the figures of the documentation anew
+	$(BIN)/python docs/figures.py
 
 bench: $(STAMP) ## Measure fairbai against its peers, which it installs
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
@@ -40,6 +50,9 @@ bench: $(STAMP) ## Measure fairbai against its peers, which it installs
 screenshots: $(STAMP) ## Take pictures of the pages into docs/images
 	$(BIN)/python -m tests.browser.screenshots docs/images
 
+package: $(STAMP) ## Build wheel and sdist into dist/, and try them on every Python of this machine
+	$(BIN)/python -m tests.packaging
+
 clean: ## Remove everything that the other targets create
-	rm -rf .venv build dist reproduction .coverage .coverage.* .hypothesis .schemathesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	find src tests benchmarks examples -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -rf .venv build dist reproduction site .coverage .coverage.* .hypothesis .schemathesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks examples docs -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import identifier, service, simulation, solver, wireless
+from benchmarks import identifier, past, service, simulation, solver, wireless
 from benchmarks.machine import Watch
 from benchmarks.measure import HEADER, Ratio, line, markdown
 
@@ -18,6 +18,7 @@ SUITES: dict[str, Callable[[], Iterator[Ratio]]] = {
     "solver": solver.suite,
     "identifier": identifier.suite,
     "simulation": simulation.suite,
+    "past": past.suite,
     "wireless": wireless.suite,
     "service": service.suite,
 }

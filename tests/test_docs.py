@@ -23,17 +23,25 @@ import pytest
 from fairbai.cli import main
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md", *sorted(DOCS.rglob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?")
 
-# they simulate many runs
-SLOW = ("README.md", "dashboard.md", "environments.md", "optimality.md", "reproduction.md", "simulation.md")
+SLOW = ("README.md", "dashboard.md", "optimality.md", "simulation.md", "reproduction.md", "environments.md")
+SLOW += ("tutorials", "howto")
+
+
+def slow(page: Path) -> bool:
+    """Whether it simulates many runs."""
+    return bool({page.name, page.parent.name} & set(SLOW))
+
+
 pages = pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=pytest.mark.slow_without_jit if page.name in SLOW else ()) for page in PAGES],
-    ids=lambda page: page.name,
+    [pytest.param(page, marks=pytest.mark.slow_without_jit if slow(page) else ()) for page in PAGES],
+    ids=lambda page: str(page.relative_to(ROOT)),
 )
 
 
@@ -161,6 +169,7 @@ def headings(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles}
 
 
-def test_every_page_is_on_the_map() -> None:
-    linked = set(LINK.findall((ROOT / "docs" / "index.md").read_text(encoding="utf-8")))
-    assert {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"} <= linked
+@pytest.mark.parametrize("folder", [DOCS, *(path for path in sorted(DOCS.iterdir()) if (path / "index.md").exists())])
+def test_every_page_is_on_the_map_of_its_folder(folder: Path) -> None:
+    linked = set(LINK.findall((folder / "index.md").read_text(encoding="utf-8")))
+    assert {page.name for page in folder.glob("*.md")} - {"index.md"} <= linked

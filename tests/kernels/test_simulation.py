@@ -16,7 +16,7 @@ from fairbai.kernels.settling import FROZEN, NOT
 from fairbai.kernels.simulation import _custom_floors, give_up, note, simulate_runs_with, violation
 from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, NUMBERS, ROUND, SLACK, SPARE, STATE_ROWS
 from fairbai.simulation.setting import _empty_record, _truth, make_setting
-from tests.simulation.cases import compiled
+from tests.simulation.cases import compiled, one_compilation
 
 # Violation
 
@@ -138,6 +138,7 @@ def test_custom_floors(arms: int, first: float) -> None:
         assert numbers[SPARE] == spare_share(expected)
 
 
+@one_compilation
 def test_compiled_loop_tells_where_custom_floors_failed() -> None:
     """The run is the first that cannot go on, and its means come back, so that an error can show them."""
     setting = make_setting(

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import clarabel
@@ -182,51 +183,97 @@ def _second_order(
     best = int(np.argmax(theta))
     others = np.delete(np.arange(theta.size), best)
     unit = _gaussian_unit(theta, floors, variances)
-    shares, value = cp.Variable(theta.size), cp.Variable()
-    weights = floors + (1.0 - floors.sum()) * shares
     own, needed = _coefficients(theta, variances, best, others, unit)
-    left, right = cp.multiply(own, weights[others]), (1 / own) * weights[best]
-    twice = 2 * needed * value
-    cone = cp.SOC(left + right - twice, cp.vstack([twice, left - right]), axis=0)
-    return _maximise(shares, value, floors, [cone, *_within(weights, bounds)], unit)
+    sums = {"left": (own, 0.0), "right": (0.0, 1 / own)}
+    return _solved("gaussian", floors, best, unit, sums, bounds, needed)
 
 
 def _exponential_cone(theta: Floats, floors: Floats, family: str, bounds: Bounds | None = None) -> tuple[float, Floats]:
     best = int(np.argmax(theta))
-    others = np.delete(np.arange(theta.size), best)
-    shares, value = cp.Variable(theta.size), cp.Variable()
-    weights = floors + (1.0 - floors.sum()) * shares
-    total = weights[others] + weights[best]
-    mixed = cp.multiply(theta[others], weights[others]) + theta[best] * weights[best]
     if family == "bernoulli":
         linear = theta * np.log(theta) + (1 - theta) * np.log1p(-theta)
-        entropy = cp.rel_entr(mixed, total) + cp.rel_entr(total - mixed, total)
     elif family == "poisson":
-        linear, entropy = theta * np.log(theta), cp.rel_entr(mixed, total)
+        linear = theta * np.log(theta)
     elif family == "exponential":
-        linear, entropy = -np.log(theta), cp.rel_entr(total, mixed)
+        linear = -np.log(theta)
     else:
         raise ValueError(f"unknown family {family!r}")
-    cost = cp.multiply(linear[others], weights[others]) + linear[best] * weights[best] - entropy
     unit = _entropy_unit(theta, floors, family)
-    return _maximise(shares, value, floors, [cost / unit >= value, *_within(weights, bounds)], unit)
+    each = {"linear": linear / unit, "total": np.ones(theta.size) / unit, "mixed": theta / unit}
+    sums = {name: (np.delete(values, best), values[best]) for name, values in each.items()}
+    return _solved(family, floors, best, unit, sums, bounds)
 
 
-def _within(weights: Any, bounds: Bounds | None) -> list[Any]:
-    """The limits beside the floors; ceilings only where there are any."""
-    if bounds is None:
-        return []
-    full = np.flatnonzero(bounds.ceilings < 1.0)
-    ceilings = [weights[full] <= bounds.ceilings[full]] if full.size else []
-    return ceilings + [cp.sum(weights[list(arms)]) >= floor for arms, floor in bounds.groups if floor > 0.0]
+class _Program:
+    """The problem of a family and a number of arms, for CVXPY, with parameters for the numbers.
 
-
-def _maximise(shares: Any, value: Any, floors: Floats, constraints: list[Any], unit: float) -> tuple[float, Floats]:
-    """Maximise `value`, in units of `unit`, over the shares of what the floors leave.
-
-    Shares instead of weights: their simplex has an interior, as the solver needs, however little is left.
+    CVXPY takes ten times as long to translate a problem as Clarabel to solve it, and translates each program only once.
+    The variables are shares of what the floors leave, the best arm's first, and the value in some unit. Shares instead
+    of weights: their simplex has an interior, as the solver needs, however little is left.
     """
-    problem = cp.Problem(cp.Maximize(value), [shares >= 0, cp.sum(shares) == 1, *constraints])
+
+    def __init__(self, family: str, size: int) -> None:
+        self.shares, self.value = cp.Variable(size), cp.Variable()
+        self.parameters: dict[str, tuple[Any, Any, Any]] = {}
+        self.needed = cp.Parameter(size - 1)
+        self.constraints = [self.shares >= 0, cp.sum(self.shares) == 1, self._demand(family)]
+        self.problem = cp.Problem(cp.Maximize(self.value), self.constraints)
+
+    def _sum(self, name: str) -> Any:
+        """For every other arm a constant, a multiple of its share and a multiple of the best arm's."""
+        constant, other, best = self.parameters[name] = tuple(cp.Parameter(self.shares.size - 1) for _ in range(3))
+        return constant + cp.multiply(other, self.shares[1:]) + cp.multiply(best, self.shares[0])
+
+    def _demand(self, family: str) -> Any:
+        if family == "gaussian":
+            left, right, twice = self._sum("left"), self._sum("right"), 2 * self.needed * self.value
+            return cp.SOC(left + right - twice, cp.vstack([twice, left - right]), axis=0)
+        linear, total, mixed = self._sum("linear"), self._sum("total"), self._sum("mixed")
+        if family == "bernoulli":
+            entropy = cp.rel_entr(mixed, total) + cp.rel_entr(total - mixed, total)
+        elif family == "poisson":
+            entropy = cp.rel_entr(mixed, total)
+        else:
+            entropy = cp.rel_entr(total, mixed)
+        return linear - entropy >= self.value
+
+
+_program = lru_cache(maxsize=None)(_Program)
+
+
+def _solved(
+    family: str,
+    floors: Floats,
+    best: int,
+    unit: float,
+    sums: dict[str, tuple[Floats | float, Floats | float]],
+    bounds: Bounds | None,
+    needed: Floats | None = None,
+) -> tuple[float, Floats]:
+    """Maximise the value, in units of `unit`.
+
+    Args:
+        family: Of the rewards.
+        floors: One an arm.
+        best: The index of the best arm.
+        unit: Of the value.
+        sums: By name, the coefficients of the weight of the other arm and of the best arm, for every other arm.
+        bounds: Ceilings and floors of groups besides.
+        needed: For Gaussian arms, what every other arm needs.
+    """
+    program = _program(family, floors.size)
+    spare, other_floors = 1.0 - floors.sum(), np.delete(floors, best)
+    for name, (other, first) in sums.items():
+        parts = (other * other_floors + first * floors[best], spare * other, spare * first)
+        for parameter, part in zip(program.parameters[name], parts, strict=True):
+            parameter.value = np.broadcast_to(part, other_floors.shape)
+    if needed is not None:
+        program.needed.value = needed
+    order = np.argsort(np.r_[best, np.delete(np.arange(floors.size), best)])  # where the share of each arm is
+    problem = program.problem
+    if bounds is not None:
+        weights = floors + spare * program.shares[order]
+        problem = cp.Problem(problem.objective, [*program.constraints, *_within(weights, bounds)])
     with warnings.catch_warnings():
         # Missing the very tight tolerance is expected now and then, and no worse than the promised accuracy.
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
@@ -235,7 +282,14 @@ def _maximise(shares: Any, value: Any, floors: Floats, constraints: list[Any], u
         )
     if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         raise ArithmeticError(f"the cone solver ended with status {problem.status}")
-    return 1.0 / (unit * float(value.value)), floors + (1.0 - floors.sum()) * np.asarray(shares.value)
+    return 1.0 / (unit * float(program.value.value)), floors + spare * np.asarray(program.shares.value)[order]
+
+
+def _within(weights: Any, bounds: Bounds) -> list[Any]:
+    """The limits beside the floors; ceilings only where there are any."""
+    full = np.flatnonzero(bounds.ceilings < 1.0)
+    ceilings = [weights[full] <= bounds.ceilings[full]] if full.size else []
+    return ceilings + [cp.sum(weights[list(arms)]) >= floor for arms, floor in bounds.groups if floor > 0.0]
 
 
 def _divergence(family: str, mean: Floats, point: Floats) -> Floats:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.service.nursery import Nursery
 from tests.service.postgresql import Cluster
 from tests.service.server import Server
 
@@ -53,9 +54,17 @@ def start(tmp_path: Path) -> Iterator[Start]:
         server.kill()
 
 
+@pytest.fixture
+def nursery() -> Iterator[Nursery]:
+    """What starts servers quickly, for tests that do so often."""
+    found = Nursery()
+    yield found
+    found.close()
+
+
 @pytest.fixture(scope="session")
 def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library of disk.c. It needs a compiler only, where strace would need rights and be one more program."""
+    """The library of disk.c, which sees what strace would see of a file, and can break it."""
     library = tmp_path_factory.mktemp("disk") / "disk.so"
     source = Path(__file__).with_name("disk.c")
     subprocess.run(["gcc", "-Wall", "-Werror", "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)

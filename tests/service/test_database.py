@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 import sqlite3
+from contextlib import ExitStack
 from pathlib import Path
 
+import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import text
+from sqlalchemy import Column, Integer, text
 
 from fairbai.service import database as databases
 from fairbai.service.database import DatabaseError, check_version, open_database, schema_version, upgrade
@@ -128,6 +132,58 @@ def test_what_cannot_be_read_is_503(tmp_path: Path) -> None:
         assert client.get(f"{at}/history").status_code == 503
         unknown = client.get("/readyz", headers={"Authorization": "Bearer fb_00_00"})
         assert unknown.status_code == 503  # nobody knows whether this is a wrong key
+
+
+def test_tables_can_be_replaced_although_others_refer_to_them(tmp_path: Path) -> None:
+    """As migrations on SQLite must; rows that lose what they refer to are noticed."""
+    url = address(tmp_path)
+    with running(url) as client:
+        at = create(client)
+        play(client, at, 3)
+        before = client.get(at).json()
+    with opened(url) as database:
+        with databases._changing_tables(database) as connection:
+            change = Operations(MigrationContext.configure(connection, opts={"render_as_batch": True}))
+            with change.batch_alter_table("experiments", recreate="always") as table:
+                table.add_column(Column("new", Integer))
+        lost = pytest.raises(DatabaseError, match="has none of experiments to refer to")
+        with lost, databases._changing_tables(database) as connection:
+            connection.execute(text("DELETE FROM experiments"))
+        with database.writer.connect() as connection:
+            assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
+            connection.exec_driver_sql("ALTER TABLE experiments DROP COLUMN new")
+            connection.commit()
+    with running(url) as client:
+        assert client.get(at).json() == before
+
+
+def test_row_that_somebody_holds_for_too_long_is_503(postgresql: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(databases.PATIENCE, "lock_timeout", "200ms")
+    with running(postgresql) as client, psycopg.connect(postgresql) as other:
+        at = create(client)
+        other.execute("SELECT * FROM experiments FOR UPDATE")
+        refused = client.post(f"{at}/ask", json={})
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        other.rollback()
+        assert client.post(f"{at}/ask", json={}).status_code == 200
+
+
+def test_too_many_readers_are_503(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(databases.POOL, "pool_timeout", 0.1)
+    with running(address(tmp_path)) as client:
+        at = create(client)
+        with ExitStack() as readers:
+            for _ in range(15):
+                readers.enter_context(client.app.service.database.reader.connect())
+            for path in (at, "/readyz", "/v1/experiments"):
+                assert client.get(path).status_code == 503
+        assert client.get(at).status_code == 200
+
+
+def test_server_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(databases.CONNECTING, "connect_timeout", 2)
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(DatabaseError, match="timeout"):
+        open_database(f"postgresql://me@127.0.0.1:{silent.getsockname()[1]}/name")
 
 
 def test_directory_as_database(tmp_path: Path) -> None:

@@ -26,6 +26,9 @@ def test_policy_holds_the_floors_and_has_an_etag(client: Local) -> None:
     tag = response.headers["etag"]
     same = client.get(f"{at}/policy", params={"trials": 500}, headers={"If-None-Match": tag})
     assert (same.status_code, same.content) == (304, b"")
+    for known in ("*", f"W/{tag}", f'"other", {tag}'):
+        again = client.get(f"{at}/policy", params={"trials": 500}, headers={"If-None-Match": known})
+        assert again.status_code == 304, known
     ask(client, at)
     assert client.get(f"{at}/policy", params={"trials": 500}, headers={"If-None-Match": tag}).status_code == 200
 
@@ -81,9 +84,33 @@ def test_whole_experiment_in_batches(client: Local) -> None:
     assert client.get(at).json()["stopped"]
 
 
-def test_ceilings_and_groups_have_no_edge_mode(client: Local) -> None:
-    at = create(client, rates={"kind": "bounded", "floor": 0.1, "ceiling": 0.6})
-    assert client.get(f"{at}/policy").status_code == 409
-    refused = client.post(f"{at}/batches", json={"batch": "x", "pulls": {"a": 1}, "sums": {"a": 1.0}})
-    assert refused.json()["title"] == "No edge mode"
+def test_ceilings_and_groups_hold_in_edge_mode(client: Local) -> None:
+    rates = {"kind": "bounded", "floor": 0.1, "ceiling": 0.5, "groups": [{"arms": [1, 2], "floor": 0.6}]}
+    at = create(client, rates=rates, delta=1e-9)
+    for number in range(5):
+        shares = client.get(f"{at}/policy", params={"trials": 100}).json()["probabilities"]
+        pulls = {arm: round(100 * share) for arm, share in shares.items()}
+        sums = {"a": 1.0 * pulls["a"], "b": 0.5 * pulls["b"]}
+        told = client.post(f"{at}/batches", json={"batch": str(number), "pulls": pulls, "sums": sums})
+        assert told.json()["counted"] == sum(pulls.values())
+        a, b, c = (arm["share"] for arm in client.get(at).json()["arms"])
+        assert min(a, b, c) >= 0.1 - 1e-9
+        assert max(a, b, c) <= 0.5 + 1e-9
+        assert b + c >= 0.6 - 1e-9
     assert ask(client, at, 10)
+
+
+def test_batch_after_the_stop_makes_an_experiment_go_on_until_its_floors_are_met(client: Local) -> None:
+    at = create(client)
+    play(client, at, 2000)
+    before = client.get(at).json()
+    assert before["stopped"]
+    form = {"batch": "late", "pulls": {"a": 1000}, "sums": {"a": 0.0}}
+    answer = client.post(f"{at}/batches", json=form).json()
+    assert answer == {"accepted": 1000, "counted": 1000, "decided": True, "stopped": False, "recommendation": "a"}
+    play(client, at, 2000)
+    after = client.get(at).json()
+    assert after["stopped"]
+    assert all(arm["share"] >= arm["floor"] - 1e-12 for arm in after["arms"])
+    kinds = [line.split(",")[2] for line in client.get(f"{at}/events").text.splitlines()]
+    assert (kinds.count("decided"), kinds.count("stopped")) == (1, 2)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fairbai.service import keys
-from fairbai.service.keys import create_key, list_keys, revoke_key
+from fairbai.service.keys import create_key, first_key, list_keys, revoke_key
+from fairbai.service.metrics import Metrics
 from tests.service.running import FORM, address, ask, create, opened, running, tell
 
 
@@ -61,6 +65,27 @@ def test_revoked_key_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             revoke_key(database, "nothing")
 
 
+def test_revoked_keys_are_limited_as_wrong_ones_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "REMEMBERED", 0.0)
+    url = address(tmp_path)
+    with running(url, failures=3) as client, opened(url) as database:
+        key = create_key(database, "reader")
+        assert client.get("/readyz", headers=bearer(key)).status_code == 200
+        revoke_key(database, key)
+        answers = [client.get("/readyz", headers=bearer(key)).status_code for _ in range(5)]
+        assert answers == [401, 401, 401, 429, 429]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_servers_that_start_at_once_make_one_first_key(request: pytest.FixtureRequest, kind: str) -> None:
+    url = request.getfixturevalue(kind)
+    with opened(url), ThreadPoolExecutor(4) as threads, ExitStack() as stack:
+        databases = [stack.enter_context(opened(url)) for _ in range(4)]
+        found = list(threads.map(first_key, databases))
+        assert sum(key is not None for key in found) == 1
+        assert [key["role"] for key in list_keys(databases[0])] == ["admin"]
+
+
 def test_secrets_are_neither_stored_nor_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     url = address(tmp_path)
@@ -96,9 +121,10 @@ def test_large_bodies_are_refused(tmp_path: Path) -> None:
         at = create(client)
         for path in (f"{at}/ask", f"{at}/batches", "/v1/experiments"):
             assert client.post(path, content=b" " * 1001).status_code == 413
-            streamed = client.post(path, content=pieces())
-            assert streamed.status_code == 413, streamed.text
-            assert streamed.headers["content-type"] == "application/problem+json"
+            for stated in ({}, {"Transfer-Encoding": "chunked", "Content-Length": "5"}):  # which some servers let pass
+                streamed = client.post(path, content=pieces(), headers=stated)
+                assert streamed.status_code == 413, streamed.text
+                assert streamed.headers["content-type"] == "application/problem+json"
 
 
 def test_errors_are_problems_without_internals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,6 +154,22 @@ def test_metrics_count_requests_and_commits(tmp_path: Path) -> None:
         assert f'fairbai_requests_total{{method="POST",{route},status="200"}} 1.0' in text
         assert "fairbai_commits_total 2.0" in text
         assert "secret-words" not in text
+
+
+def test_operations_of_dead_workers_do_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+    for process in (os.getpid(), 2**22 + 1):  # the second is more than Linux has
+        (tmp_path / f"gauge_livesum_{process}.db").touch()
+    Metrics()
+    assert [file.name for file in tmp_path.iterdir()] == [f"gauge_livesum_{os.getpid()}.db"]
+
+
+def test_service_that_cannot_write_is_not_ready(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        assert client.get("/readyz").status_code == 200
+        client.wait(client.app.service.writer.stop())
+        assert client.get("/readyz").status_code == 503
+        assert client.get("/healthz").status_code == 200
 
 
 def test_openapi_describes_every_call(tmp_path: Path) -> None:

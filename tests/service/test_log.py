@@ -9,12 +9,14 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyarrow import parquet
 
+from fairbai.service import export, logs, verify
 from fairbai.service.leases import sweep
-from fairbai.service.verify import verify
+from fairbai.service.logs import part_of_log
 from tests.service.running import Local, address, ask, create, opened, play, running, tell
 
 
@@ -33,7 +35,7 @@ def expire(client: Local, now: float) -> int:
 
 def differences(tmp_path: Path) -> list[list[str]]:
     with opened(address(tmp_path)) as database:
-        return [found for _, found in verify(database)]
+        return [found for _, found in verify.verify(database)]
 
 
 def played(client: Local) -> str:
@@ -66,6 +68,8 @@ def test_replay_gives_the_stored_state(client: Local, tmp_path: Path) -> None:
         ("DELETE FROM events WHERE sequence = 5", "event"),
         ("UPDATE experiments SET observed = observed + 1", "observed is"),
         ("DELETE FROM history WHERE trials < 9", "points of the history"),
+        ("UPDATE events SET data = '{' WHERE sequence = 1", "event 1 (created) cannot be repeated"),
+        ("UPDATE events SET kind = 'told' WHERE sequence = 1", "event 1 must be created, got told"),
     ],
 )
 def test_verify_sees_damage(client: Local, tmp_path: Path, change: str, found: str) -> None:
@@ -137,6 +141,62 @@ def test_long_log_comes_in_pieces(client: Local) -> None:
     text = client.get(f"{at}/events?format=ndjson").text
     tickets = [json.loads(line)["ticket"] for line in text.splitlines()[1:]]
     assert sorted(tickets) == sorted([str(number) for number in range(4000)] * 2)
+
+
+def test_long_logs_are_read_in_parts(client: Local, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in memory does not grow with the log, and the parts make a whole."""
+    at = played(client)
+    formats = ("csv", "ndjson")
+    whole = [client.get(f"{at}/events?format={form}").content for form in formats]
+    table = parquet.read_table(io.BytesIO(client.get(f"{at}/events?format=parquet").content))
+    monkeypatch.setattr(logs, "MOST_TEXT", 500)
+    monkeypatch.setattr(export, "MOST_LINES", 7)
+    monkeypatch.setattr(verify, "CHUNK", 5)
+    largest = 0
+
+    def part(*arguments: Any) -> list[Any]:
+        nonlocal largest
+        found = part_of_log(*arguments)
+        largest = max(largest, len(found))
+        return found
+
+    monkeypatch.setattr(export, "part_of_log", part)
+    assert [client.get(f"{at}/events?format={form}").content for form in formats] == whole
+    assert 1 < largest <= 10
+    again = parquet.ParquetFile(io.BytesIO(client.get(f"{at}/events?format=parquet").content))
+    assert again.num_row_groups > 5
+    assert again.read() == table
+    assert differences(tmp_path) == [[]]
+
+
+def test_labels_are_no_formulas_in_a_spreadsheet(client: Local) -> None:
+    labels = ["=1+1", "-10 %", "@x", "+1", "a=b"]
+    at = create(client, arms=labels, rates="constant")
+    ask(client, at, 10)
+    csv_labels = {row["arm"] for row in csv.DictReader(io.StringIO(client.get(f"{at}/events").text))}
+    assert csv_labels == {"'=1+1", "'-10 %", "'@x", "'+1", "a=b", ""}
+    lines = [json.loads(line) for line in client.get(f"{at}/events?format=ndjson").text.splitlines()]
+    assert {line["arm"] for line in lines} == {*labels, None}
+
+
+def test_history_has_the_decision_the_stop_and_the_close(client: Local, tmp_path: Path) -> None:
+    """Whatever else it leaves out; a point that was kept at the same number of trials gives way."""
+    at = create(client)
+    batch = {"batch": "x", "pulls": {"a": 100, "b": 10, "c": 10}, "sums": {"a": 200.0}}
+    assert client.post(f"{at}/batches", json=batch).json()["decided"]
+    play(client, at, 2000)
+    status = client.get(at).json()
+    points = {point["trials"]: point for point in client.get(f"{at}/history").json()["points"]}
+    assert 120 < status["trials"] == max(points)
+    assert points[120]["glr"] == status["glr"] >= status["threshold"]
+    assert points[status["trials"]]["shares"] == [arm["share"] for arm in status["arms"]]
+    other = create(client)
+    tell(client, other, {ticket["ticket"]: 1.0 for ticket in ask(client, other, 50)})
+    tell(client, other, {ticket["ticket"]: 1.0 for ticket in ask(client, other)})
+    client.post(f"{other}/close")
+    assert client.get(f"{other}/history").json()["points"][-1]["trials"] == 51
+    client.post(f"{create(client)}/close")
+    assert differences(tmp_path) == [[], [], []]
 
 
 def test_history_is_short_and_in_order(client: Local) -> None:

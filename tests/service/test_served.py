@@ -133,6 +133,23 @@ def test_client_repeats_calls_with_the_same_key() -> None:
     assert len(seen) == 3
 
 
+def test_client_repeats_a_full_disk_quotes_ids_and_leaves_out_what_it_does_not_know() -> None:
+    seen: list[httpx.Request] = []
+    answers = [httpx.Response(507, headers={"Retry-After": "0"})]
+    answers.append(httpx.Response(200, json={"decided": True, "stopped": False, "recommendation": "a", "new": 1}))
+    answers.append(httpx.Response(200, json={"tickets": [{"ticket": "0", "arm": "a", "new": 1}], "new": 1}))
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return answers.pop(0)
+
+    with Client("http://test", "fb_x_y", transport=httpx.MockTransport(handle)) as client:
+        assert client.tell("../a/b?c#d", {"0": 1.0}) == Answer(True, False, "a")
+        assert client.ask("x") == [("0", "a")]
+    assert seen[0].url.raw_path == b"/v1/experiments/..%2Fa%2Fb%3Fc%23d/tell"
+    assert len(seen) == 3
+
+
 def test_client_gives_up() -> None:
     def handle(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/ask"):
@@ -202,6 +219,16 @@ def test_keys_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["keys", "revoke", name, *database]) == 0
     assert main(["keys", "revoke", "nothing", *database]) == 2
     assert "key must be the id of a key, got 'nothing'" in capsys.readouterr().err
+
+
+def test_keys_are_listed_without_a_new_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for action in (["list"], ["revoke", "x"]):
+        assert main(["keys", *action, "--database", address(tmp_path)]) == 2
+        assert "there is no such file" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "test.db").touch()
+    assert main(["keys", "list", "--database", address(tmp_path)]) == 2
+    assert "start fairbai serve on it" in capsys.readouterr().err
 
 
 def test_verify_says_where_a_database_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

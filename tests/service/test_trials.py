@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 import fairbai as fb
+from fairbai.service.book import Book
 from tests.service.running import FORM, Local, address, ask, create, play, running, tell
 
 
@@ -74,6 +76,16 @@ def test_same_reward_again_changes_nothing_and_another_one_is_refused(client: Lo
     assert tell(client, at, {first: 1.0, second: 0.5})["counted"] == 1
 
 
+def test_intervals_are_those_of_the_mixture_that_was_asked_for(client: Local) -> None:
+    widths = []
+    for stopping in ({"kind": "two_sided_mixture", "kappa": 0.01}, {"kind": "two_sided_mixture"}, "heuristic"):
+        at = create(client, stopping=stopping, delta=1e-9)
+        tell(client, at, {ticket["ticket"]: 0.5 for ticket in ask(client, at, 30)})
+        low, high = client.get(at).json()["arms"][0]["interval"]
+        widths.append(high - low)
+    assert widths[0] != widths[1] == widths[2]
+
+
 def test_ticket_twice_in_a_request(client: Local) -> None:
     at = create(client)
     (ticket,) = ask(client, at)
@@ -104,6 +116,36 @@ def test_reward_that_the_family_cannot_produce(client: Local) -> None:
     assert client.get(at).json()["observed"] == 0
 
 
+def test_error_after_a_change_is_ours_and_undone(client: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what is wrong with a request is answered as such; memory and database never differ."""
+    at = create(client)
+    first, second = (ticket["ticket"] for ticket in ask(client, at, 2))
+    tell(client, at, {first: 1.0})
+    before = client.get(at).json()
+    told, batched = Book.tell, Book.tell_batch
+
+    def fail(real: Any) -> Any:
+        def call(*arguments: Any) -> None:
+            real(*arguments)
+            raise ValueError("too late")
+
+        return call
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Book, "tell", fail(told))
+        patched.setattr(Book, "tell_batch", fail(batched))
+        rewards = {"rewards": [{"ticket": second, "reward": 0.5}]}
+        batch = {"batch": "x", "pulls": {"a": 1}, "sums": {"a": 1.0}}
+        for path, form in (("tell", rewards), ("batches", batch)):
+            answer = client.post(f"{at}/{path}", json=form)
+            assert answer.status_code == 500
+            assert "too late" not in answer.text
+    assert client.get(at).json() == before
+    assert tell(client, at, {second: 0.5})["counted"] == 1
+    status = client.get(at).json()
+    assert (status["trials"], status["observed"]) == (2, 2)
+
+
 def test_ask_with_a_key_happens_once(client: Local) -> None:
     at = create(client)
     headers = {"Idempotency-Key": "one"}
@@ -111,6 +153,9 @@ def test_ask_with_a_key_happens_once(client: Local) -> None:
     assert client.post(f"{at}/ask", json={"n": 3}, headers=headers).json() == first.json()
     assert client.get(at).json()["trials"] == 3
     assert client.post(f"{at}/ask", json={"n": 2}, headers=headers).status_code == 409
+    other = client.post(f"{at}/ask", json={"n": 3, "serve_winner": True}, headers=headers)
+    assert other.status_code == 409
+    assert "it stands for an ask of n = 3, got an ask of n = 3 with serve_winner" in other.json()["detail"]
     assert client.post(f"{at}/ask", json={"n": 3}, headers={"Idempotency-Key": "two"}).json() != first.json()
     assert client.post(f"{at}/ask", json={"n": 3}, headers={"Idempotency-Key": "t o"}).status_code == 422
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fairbai.service import writer
 from fairbai.service.book import Book
+from fairbai.service.ledger import Ledger
 from fairbai.service.verify import verify
 from tests.service.running import Local, address, create, opened, running
 
@@ -74,6 +77,32 @@ def test_bug_in_one_operation_does_not_fail_its_neighbours(tmp_path: Path, monke
         assert client.get(at).json()["trials"] == 10
     with opened(address(tmp_path)) as database:
         assert [found for _, found in verify(database)] == [[]]
+
+
+def test_what_waits_is_bounded_in_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large operations are refused while much waits, and taken again when it is done."""
+    monkeypatch.setattr(writer, "MOST_WAITING_ROWS", 100)
+    go_on, real = threading.Event(), Ledger.run
+
+    def run(self: Ledger, operations: Any) -> Any:
+        assert go_on.wait(60)
+        return real(self, operations)
+
+    with running(address(tmp_path)) as client:
+        at = create(client)
+        monkeypatch.setattr(Ledger, "run", run)
+
+        async def send() -> list[Any]:
+            calls = [asyncio.ensure_future(client.http.post(f"{at}/ask", json={"n": 60})) for _ in range(10)]
+            while sum(call.done() for call in calls) < 7:  # one is being written, and two wait
+                await asyncio.sleep(0.01)
+            go_on.set()
+            return await asyncio.gather(*calls)
+
+        statuses = [response.status_code for response in client.wait(send())]
+        assert sorted(set(statuses)) == [200, 503]
+        assert client.get(at).json()["trials"] == 60 * statuses.count(200)
+        assert client.post(f"{at}/ask", json={"n": 100}).status_code == 200
 
 
 def test_restart_goes_on_where_it_was(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from tests.simulation.cases import FAMILIES, RATES, RULES, arms_of, compiled, follow
+from tests.simulation.cases import FAMILIES, RATES, RULES, arms_of, compiled, follow, one_compilation
 
 MOST = 120
 DELTAS = [0.1, 0.3]
@@ -59,6 +59,7 @@ def test_every_rule_on_a_few_rounds(rule: str) -> None:
     compare(fb.Instance(means, kind, list(RATES.values())[place % len(RATES)]), RULES[rule], seed=3, most=25)
 
 
+@one_compilation
 @pytest.mark.slow_without_jit
 def test_custom_rates_that_are_compiled() -> None:
     """One compilation serves every rule; it is the slow part."""
@@ -67,6 +68,7 @@ def test_custom_rates_that_are_compiled() -> None:
         compare(instance, rule, seed)
 
 
+@one_compilation
 def test_compiled_rates_are_the_rates_of_their_function() -> None:
     """The function as Python gives the same runs, by the other loop."""
     instance = fb.Instance([3.0, 0.5, 0.0], rates=fb.rates.Custom(compiled))

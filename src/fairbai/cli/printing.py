@@ -1,14 +1,20 @@
 """How results are printed."""
 
+import json
 import math
 from typing import Any
 
-from fairbai.simulation.tables import aligned
+
+def print_table(header: list[str] | None, rows: list[list[str]], words: int = 1) -> None:
+    """Print rows in aligned columns, of which the first ``words`` are words, and an empty line."""
+    from fairbai.simulation.tables import aligned
+
+    print(aligned(header, rows, words), end="\n\n")
 
 
-def print_table(header: list[str] | None, rows: list[list[str]]) -> None:
-    """Print rows in aligned columns, and an empty line."""
-    print(aligned(header, rows), end="\n\n")
+def print_json(value: Any) -> None:
+    """Print JSON that every parser reads."""
+    print(json.dumps(finite(value), indent=2, allow_nan=False))
 
 
 def finite(value: Any) -> Any:

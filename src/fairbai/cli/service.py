@@ -4,10 +4,10 @@ import argparse
 from datetime import UTC, datetime
 from typing import Any
 
-from fairbai.cli.printing import print_table
-from fairbai.simulation.extras import needs
+from fairbai.cli.flags import add_json
+from fairbai.cli.printing import print_json, print_table
+from fairbai.service.settings import DEFAULT
 
-DEFAULT = "sqlite:///fairbai.db"
 SERVE_EXAMPLES = """examples:
   fairbai serve
   fairbai serve --demo
@@ -47,11 +47,13 @@ def add_keys(parser: argparse.ArgumentParser) -> None:
     revoke.add_argument("key", help="its id")
     for action in (create, shown, revoke):
         _add_database(action)
+        add_json(action)
 
 
 def add_verify(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``fairbai verify``."""
     _add_database(parser)
+    add_json(parser)
 
 
 def _add_database(parser: argparse.ArgumentParser) -> None:
@@ -79,12 +81,18 @@ def _say(line: str) -> None:
 def run_keys(options: argparse.Namespace) -> None:
     """Make, show or end keys."""
     keys, databases = _module("keys"), _module("database")
-    database = databases.open_database(options.database)
-    databases.upgrade(database)
+    database = databases.open_database(options.database, create=options.action == "create")
+    prepare = databases.upgrade if options.action == "create" else databases.check_version
+    prepare(database)  # a key may be made before the first start, which upgrades
     if options.action == "create":
-        print(keys.create_key(database, options.role, options.name))
+        key = keys.create_key(database, options.role, options.name)
+        print_json({"key": key}) if options.json else print(key)
     elif options.action == "revoke":
         keys.revoke_key(database, options.key)
+        if options.json:
+            print_json({"revoked": options.key})
+    elif options.json:
+        print_json(keys.list_keys(database))
     else:
         rows = [[key["id"], key["role"], _day(key["created_at"]), _day(key["revoked_at"]), key["name"]]
                 for key in keys.list_keys(database)]  # fmt: skip
@@ -97,19 +105,24 @@ def run_verify(options: argparse.Namespace) -> int:
     verify, databases = _module("verify"), _module("database")
     database = databases.open_database(options.database, create=False)
     databases.check_version(database)
-    total = wrong = 0
+    found = {}
     for experiment, differences in verify.verify(database):
-        total += 1
-        wrong += bool(differences)
-        for difference in differences:
+        found[experiment] = list(differences)
+        for difference in () if options.json else found[experiment]:
             print(f"{experiment}: {difference}")
     database.close()
-    print(f"{total} experiments, {wrong} of which differ from their log")
+    wrong = sum(map(bool, found.values()))
+    if options.json:
+        print_json({"experiments": len(found), "different": wrong, "differences": found})
+    else:
+        print(f"{len(found)} experiments, {wrong} of which differ from their log")
     return 1 if wrong else 0
 
 
 def _module(name: str) -> Any:
     """A module of the service, or an error that says how to install what it needs."""
+    from fairbai.simulation.extras import needs
+
     return needs(f"fairbai.service.{name}", "service")
 
 

@@ -1,17 +1,17 @@
 """``fairbai simulate``, ``compare`` and ``reproduce``: many runs."""
 
 import argparse
-import json
+import csv
 import sys
 from pathlib import Path
+from typing import Any
 
-from fairbai.cli.printing import finite
-from fairbai.simulation import Study, sweep
-from fairbai.simulation.sweep import read_study
+from fairbai.cli.flags import add_json, add_output, add_quiet, add_runs, add_seed
+from fairbai.cli.printing import print_json
 
 SIMULATE_EXAMPLES = """examples:
   fairbai simulate study.toml
-  fairbai simulate study.toml --runs 10000 --output results
+  fairbai simulate study.toml --runs 10000 --seed 7 --output results
 
 a study file:
   deltas = [0.1, 0.01]
@@ -45,37 +45,40 @@ Runs are kept in the output folder: after Ctrl-C, or with more runs, the same co
 def add_simulate(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``fairbai simulate``."""
     parser.add_argument("study", type=Path, help="the study, a TOML file")
-    parser.add_argument("--output", type=Path, metavar="DIR", help="where results go (default: STUDY-results)")
-    parser.add_argument("--runs", type=int, metavar="N", help="runs of every cell, instead of the file's")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-
-
-def add_reproduce(parser: argparse.ArgumentParser) -> None:
-    """The arguments of ``fairbai reproduce``."""
-    parser.add_argument("what", choices=["tables", "all"], help="the two tables, or tables, figures and report")
-    parser.add_argument("--runs", type=int, default=100, metavar="N", help="runs of every cell (default: 100)")
-    parser.add_argument("--output", type=Path, default=Path("reproduction"), metavar="DIR", help="where it all goes")
-    parser.add_argument("--seed", type=int, default=0, help="of the random streams (default: 0)")
-    parser.add_argument("--quiet", action="store_true", help="no progress bars")
+    add_runs(parser, None, "(default: what the file says)")
+    add_seed(parser, None, "(default: what the file says)")
+    add_output(parser, None, "(default: STUDY-results)")
+    add_json(parser)
+    add_quiet(parser)
 
 
 def add_compare(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``fairbai compare``."""
     parser.add_argument("folder", type=Path, help="the output of fairbai simulate, finished or not")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    add_json(parser)
+
+
+def add_reproduce(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``fairbai reproduce``."""
+    parser.add_argument("what", choices=["tables", "all"], help="the two tables, or tables, figures and report")
+    add_runs(parser, 100, "(default: 100)")
+    add_seed(parser, 0, "(default: 0)")
+    add_output(parser, Path("reproduction"), "(default: reproduction)")
+    add_json(parser)
+    add_quiet(parser)
 
 
 def run_simulate(options: argparse.Namespace) -> None:
     """Simulate a study, or what is missing of it, and print its table."""
+    from fairbai.simulation.sweep import read_study, sweep
+
     form = read_study(options.study)
-    if options.runs is not None:
-        form["runs"] = options.runs
+    form |= {name: value for name in ("runs", "seed") if (value := getattr(options, name)) is not None}
     output = options.output or Path(f"{options.study.stem}-results")
     try:
         study = sweep(**form, output=output, progress=not options.quiet)
     except KeyboardInterrupt:
-        print(f"fairbai: what is done is in {output}; the same command goes on from there", file=sys.stderr)
+        _say_what_is_kept(output)
         raise
     _print_study(study, options.json)
     if not options.json:
@@ -84,6 +87,8 @@ def run_simulate(options: argparse.Namespace) -> None:
 
 def run_compare(options: argparse.Namespace) -> None:
     """Print the table of a study."""
+    from fairbai.simulation import Study
+
     _print_study(Study.open(options.folder), options.json)
 
 
@@ -93,13 +98,39 @@ def run_reproduce(options: argparse.Namespace) -> None:
 
     function = reproduce.reproduce_tables if options.what == "tables" else reproduce.reproduce_all
     try:
-        print(function(options.runs, options.output, options.seed, not options.quiet))
+        text = function(options.runs, options.output, options.seed, not options.quiet)
     except KeyboardInterrupt:
-        print(f"fairbai: what is done is in {options.output}; the same command goes on from there", file=sys.stderr)
+        _say_what_is_kept(options.output)
         raise
-    name = "tables.csv" if options.what == "tables" else "index.html"
-    print((options.output / name).resolve())
+    file = (options.output / ("tables.csv" if options.what == "tables" else "index.html")).resolve()
+    if options.json:
+        print_json({"file": str(file), "cells": _cells(options.output / "tables.csv")})
+    else:
+        print(text, file, sep="\n")
 
 
-def _print_study(study: Study, as_json: bool) -> None:
-    print(json.dumps(finite(study.to_dicts()), indent=2, allow_nan=False) if as_json else study)
+def _say_what_is_kept(output: Path) -> None:
+    print(f"fairbai: what is done is in {output}; the same command goes on from there", file=sys.stderr)
+
+
+def _print_study(study: Any, as_json: bool) -> None:
+    if as_json:
+        print_json(study.to_dicts())
+    else:
+        print(study)
+
+
+def _cells(file: Path) -> list[dict[str, Any]]:
+    """The rows of a table, with numbers, truth values and null instead of text."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(lines)]
+
+
+def _value(text: str) -> Any:
+    words = {"True": True, "False": False, "": None}
+    if text in words:
+        return words[text]
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -82,15 +82,20 @@ def _settling_shares(identifier: "Identifier", trials: int, pending: Array) -> A
     return (lacking + (trials - debt) * shares) / trials
 
 
-def count(identifier: "Identifier", pulls: Any, sums: Any) -> None:
-    """Count a batch, all or nothing, and decide if its evidence is enough."""
-    arms, experiment = len(identifier.arms), identifier._experiment
-    trials = array("pulls", pulls, arms)
+def checked(identifier: "Identifier", pulls: Any, sums: Any) -> tuple[Array, Array]:
+    """The pulls and sums of a batch that can be counted; a ValueError says what is wrong with one that cannot."""
+    trials = array("pulls", pulls, len(identifier.arms))
     refuse("pulls", "be whole numbers from 0", trials, (trials < 0.0) | (trials != np.floor(trials)))
     total = trials.sum()
-    if not 1.0 <= total <= MOST_TRIALS - experiment.round:
+    if not 1.0 <= total <= MOST_TRIALS - identifier.trials:
         raise ValueError(f"pulls must have from 1 to 2**53 trials in all, with those before, got {total:g}")
-    values = identifier.family.check_sums(trials, sums)
+    return trials, identifier.family.check_sums(trials, sums)
+
+
+def count(identifier: "Identifier", pulls: Any, sums: Any) -> None:
+    """Count a batch, all or nothing, and decide if its evidence is enough."""
+    experiment = identifier._experiment
+    trials, values = checked(identifier, pulls, sums)
     with identifier._all_or_nothing():
         kernels.count_batch(
             experiment.codes,

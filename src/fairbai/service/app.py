@@ -7,7 +7,6 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
-from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
@@ -16,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from fairbai import __version__
 from fairbai.service import answers, forms
 from fairbai.service.dashboard import router as dashboard
-from fairbai.service.database import DatabaseError
+from fairbai.service.database import TROUBLE, DatabaseError
 from fairbai.service.gate import Gate, problem
 from fairbai.service.metrics import Metrics
 from fairbai.service.pages import pages
@@ -90,9 +89,12 @@ def _add_health(app: FastAPI, metrics: Metrics) -> None:
 
     @app.get("/readyz", response_model=answers.Health, tags=["health"])
     async def readyz(request: Request) -> dict[str, str]:
-        """Whether the database answers."""
+        """Whether the database answers, and what is asked for can be written."""
+        service: Service = request.app.state.service
+        if not service.writer.alive:
+            raise unavailable("nothing can be written: the service must be restarted")
         try:
-            await run_in_threadpool(request.app.state.service.database.ping)
+            await run_in_threadpool(service.database.ping)
         except DatabaseError:
             raise unavailable("the database does not answer") from None
         return {"status": "ready"}
@@ -149,7 +151,7 @@ HANDLERS: dict[Any, Any] = {
     Refusal: _refused,
     RequestValidationError: _not_valid,
     HTTPException: _http,
-    DBAPIError: _no_database,
+    **dict.fromkeys(TROUBLE, _no_database),
     Exception: _failed,
 }
 

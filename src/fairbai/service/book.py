@@ -9,6 +9,7 @@ import math
 from typing import Any, Self
 
 from fairbai.identifier import Identifier, Status
+from fairbai.identifier.batches import checked
 from fairbai.identifier.snapshot import changing
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
@@ -121,6 +122,15 @@ class Book:
         for arm in expired:
             self.expired[arm] -= 1
 
+    def check_rewards(self, rewards: list[float]) -> None:
+        """A ValueError for a reward that the family cannot produce."""
+        for reward in rewards:
+            self.identifier.family.statistic(reward)
+
+    def check_batch(self, pulls: list[int], sums: list[float]) -> None:
+        """A ValueError for a batch that cannot be."""
+        checked(self.identifier, pulls, sums)
+
     def tell_batch(self, pulls: list[int], sums: list[float]) -> None:
         """Trials that others assigned."""
         self.identifier.tell_batch(pulls, sums)
@@ -170,10 +180,10 @@ class Book:
         self._threshold = status.threshold
         return status
 
-    def point(self) -> tuple[int, dict[str, Any]] | None:
-        """The trials so far and a point of the history, if it is time for one."""
+    def point(self, milestone: bool = False) -> tuple[int, dict[str, Any]] | None:
+        """The trials so far and a point of the history, if it is time for one, or there is something to remember."""
         trials = self.identifier.trials
-        due = trials >= self.next_point
+        due = milestone or trials >= self.next_point
         if not due and trials + self._observed < self._next_look:
             return None
         status = self.look()

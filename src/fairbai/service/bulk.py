@@ -26,7 +26,7 @@ from sqlalchemy import (
     select,
     true,
 )
-from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import ARRAY
 
 
@@ -92,6 +92,19 @@ def inserting(table: Table) -> Bulk:
     names = list(table.c.keys())
     given = _arrays(table, {name: name for name in names})
     return Bulk(table.insert(), table.insert().from_select(names, select(*given.c)))
+
+
+def replacing(table: Table) -> Bulk:
+    """Insert rows, each with all columns; a row with the key of an older one takes its place."""
+    names, key = list(table.c.keys()), list(table.primary_key.columns.keys())
+    given = _arrays(table, {name: name for name in names})
+    each = sqlite.insert(table)
+    every = postgresql.insert(table).from_select(names, select(*given.c))
+    others = [name for name in names if name not in key]
+    return Bulk(
+        each.on_conflict_do_update(index_elements=key, set_={name: each.excluded[name] for name in others}),
+        every.on_conflict_do_update(index_elements=key, set_={name: every.excluded[name] for name in others}),
+    )
 
 
 def updating(table: Table, key: tuple[str, ...], values: tuple[str, ...] = (), **fixed: Any) -> Bulk:

@@ -12,10 +12,23 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as NoConnectionError
 
-DEFAULT = "sqlite:///fairbai.db"
+from fairbai.service.settings import DEFAULT
+
 BUSY = 30.0  # seconds that a connection waits for another one's lock
+POOL = {"pool_timeout": 10.0}  # seconds until a connection must be free; else too many requests read at once
+PATIENCE = {"lock_timeout": "15s", "statement_timeout": "60s"}  # of the writer on PostgreSQL: nobody waits for ever
+CONNECTING = {  # to PostgreSQL: a server that has vanished is noticed although its connections look open
+    "connect_timeout": 10,  # seconds
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,  # milliseconds
+}
+STARTING = 7210431  # the lock that servers take while they prepare a database
+TROUBLE = (DBAPIError, NoConnectionError)  # with the database: what was asked for was not done
 
 
 class DatabaseError(OSError):
@@ -47,6 +60,20 @@ class Database:
         self.reader.dispose()
 
     @contextmanager
+    def alone(self) -> Iterator[Connection]:
+        """A transaction of the writer, one at a time, however many servers prepare the database at once."""
+        with self.writer.begin() as connection:
+            self.lock(connection)
+            yield connection
+
+    def lock(self, connection: Connection) -> None:
+        """Wait until no other server prepares the database; for the rest of the transaction."""
+        if not self.is_sqlite:  # where a transaction that may write is alone anyway
+            for name in PATIENCE:  # the others may take their time
+                connection.execute(text(f"SET LOCAL {name} = 0"))
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({STARTING})"))
+
+    @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """A connection that sees the database as it is now, until it is closed."""
         with self.reader.connect() as connection:
@@ -59,7 +86,7 @@ class Database:
         try:
             with self.reader.connect() as connection:
                 connection.execute(text("SELECT 1"))
-        except DBAPIError as error:
+        except TROUBLE as error:
             raise DatabaseError(explained(self.url, error)) from None
 
 
@@ -75,18 +102,20 @@ def open_database(url: str = DEFAULT, synchronous: bool = True, create: bool = T
     if not create and target.get_backend_name() == "sqlite" and not Path(str(target.database)).exists():
         raise DatabaseError(f"{shown(target)}: there is no such file")
     sqlite = target.get_backend_name() == "sqlite"
-    options = _sqlite_options() if sqlite else {"pool_pre_ping": True}
+    options = POOL | (_sqlite_options() if sqlite else _postgresql_options(target))
     writer, reader = create_engine(target, **options), create_engine(target, **options)
     for engine in (writer, reader):
         event.listen(engine, "connect", _prepare_sqlite(synchronous) if sqlite else _prepare_postgresql(synchronous))
     if sqlite:
         _begin_with(writer, "BEGIN IMMEDIATE")
         _begin_with(reader, "BEGIN")
+    else:
+        event.listen(writer, "connect", _be_impatient)
     database = Database(target, writer, reader)
     try:
         if synchronous:
             _check_synchronous(database)
-    except DBAPIError as error:
+    except TROUBLE as error:
         raise DatabaseError(explained(target, error)) from None
     return database
 
@@ -117,6 +146,11 @@ def _begin_with(engine: Engine, statement: str) -> None:
     dialect.do_begin = lambda connection: connection.execute(statement)
 
 
+def _postgresql_options(target: URL) -> dict[str, Any]:
+    given = {name: value for name, value in CONNECTING.items() if name not in target.query}  # the address may say more
+    return {"pool_pre_ping": True, "connect_args": given}
+
+
 def _prepare_sqlite(synchronous: bool) -> Any:
     def prepare(connection: sqlite3.Connection, _: Any) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -134,6 +168,12 @@ def _prepare_postgresql(synchronous: bool) -> Any:
         connection.commit()
 
     return prepare
+
+
+def _be_impatient(connection: Any, _: Any) -> None:
+    for name, value in PATIENCE.items():
+        connection.execute(f"SET {name} = '{value}'")
+    connection.commit()
 
 
 def _check_synchronous(database: Database) -> None:
@@ -158,9 +198,15 @@ def shown(url: URL) -> str:
     return url.set(drivername=url.get_backend_name()).render_as_string(hide_password=True)
 
 
-def explained(url: URL, error: DBAPIError) -> str:
+def cause(error: SQLAlchemyError) -> str:
+    """What the driver says, without the statement, which may hold anything."""
+    said = getattr(error, "orig", None) or error
+    return str(said).strip().splitlines()[0] if str(said).strip() else type(said).__name__
+
+
+def explained(url: URL, error: SQLAlchemyError) -> str:
     """What went wrong, in one line, for people who run the service."""
-    reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+    reason = cause(error)
     hints = {
         "read-only transaction": "this server does not take writes",
         "readonly database": "the file or its directory cannot be written",
@@ -169,6 +215,8 @@ def explained(url: URL, error: DBAPIError) -> str:
         "No space left": "free some space; nothing that was acknowledged is lost",
         "not a database": "the file holds something else",
         "database is locked": "another process holds it for too long",
+        "lock timeout": "another process holds the experiment for too long",
+        "QueuePool limit": "too many requests read at once",
     }
     hint = next((f" ({text})" for part, text in hints.items() if part in reason), "")
     return f"{shown(url)}: {reason}{hint}"
@@ -178,16 +226,16 @@ def explained(url: URL, error: DBAPIError) -> str:
 
 
 def upgrade(database: Database) -> None:
-    """Bring the tables to the version that this fairbai knows; refuse a newer one."""
+    """Bring the tables to the version that this fairbai knows; refuse a newer one, and what cannot be written."""
     from fairbai.service.filling import fill  # which needs the rest of the service
 
     config, script = _config(), _scripts()
     try:
-        _check_writable(database)
-        with database.writer.begin() as connection:
-            if not database.is_sqlite:  # two servers that start at once
-                connection.execute(text("SELECT pg_advisory_xact_lock(7210431)"))
+        with _changing_tables(database) as connection:
             found = MigrationContext.configure(connection).get_current_revision()
+            if found == script.get_current_head():  # SQLite finds out only when it writes whether it can
+                connection.execute(text("UPDATE alembic_version SET version_num = version_num"))
+                return
             if found is not None and found not in {revision.revision for revision in script.walk_revisions()}:
                 raise DatabaseError(
                     f"{shown(database.url)} was written by a newer fairbai (schema {found}, "
@@ -196,15 +244,30 @@ def upgrade(database: Database) -> None:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
             fill(connection)
-    except DBAPIError as error:
+    except TROUBLE as error:
         raise DatabaseError(explained(database.url, error)) from None
 
 
-def _check_writable(database: Database) -> None:
-    """Raise an error of the driver if nothing can be written; SQLite finds out only when it writes."""
+@contextmanager
+def _changing_tables(database: Database) -> Iterator[Connection]:
+    """A transaction alone, in which a table may be replaced by a changed copy, as migrations on SQLite have to.
+
+    A table that others refer to could not be dropped there. So foreign keys are checked at the end only; SQLite takes
+    that setting outside of transactions.
+    """
     with database.writer.connect() as connection:
-        connection.exec_driver_sql("CREATE TABLE fairbai_probe (x INTEGER)")
-        connection.rollback()
+        driver: Any = connection.connection.driver_connection
+        if database.is_sqlite:
+            driver.execute("PRAGMA foreign_keys = OFF")
+        try:
+            with connection.begin():
+                database.lock(connection)
+                yield connection
+                if database.is_sqlite and (lost := connection.exec_driver_sql("PRAGMA foreign_key_check").first()):
+                    raise DatabaseError(f"{shown(database.url)}: a row of {lost[0]} has none of {lost[2]} to refer to")
+        finally:
+            if database.is_sqlite:
+                driver.execute("PRAGMA foreign_keys = ON")
 
 
 def check_version(database: Database) -> None:

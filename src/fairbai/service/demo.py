@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import not_, select
 
 from fairbai.service import forms
+from fairbai.service.book import new_book
 from fairbai.service.database import Database
 from fairbai.service.operations import Ask, Tell
 from fairbai.service.refusals import Refusal
@@ -66,8 +67,8 @@ class Demo:
             seed=None,
             lease=LEASE,
         )
-        name = secrets.token_hex(8)
-        await self.writer.submit(lambda ledger: ledger.create(name, form.config()))
+        name, book = secrets.token_hex(8), new_book(form.config())
+        await self.writer.submit(lambda ledger: ledger.create(name, book))
         return name
 
     async def play(self) -> None:

@@ -4,18 +4,18 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
-
-from sqlalchemy import select
 
 from fairbai.service.book import encode
 from fairbai.service.database import Database
+from fairbai.service.logs import part_of_log
 from fairbai.service.operations import read_event
 from fairbai.service.reading import iso, row_of
-from fairbai.service.schema import events
 
 COLUMNS = ("sequence", "at", "kind", "ticket", "arm", "reward", "late", "pulls", "detail")
-CHUNK = 1_000  # events that are in memory at a time
+MOST_LINES = 5_000  # of a piece
+FORMULA = ("=", "+", "-", "@")  # what a spreadsheet would take for one
 MEDIA = {
     "csv": "text/csv; charset=utf-8",
     "ndjson": "application/x-ndjson",
@@ -28,22 +28,26 @@ def export(database: Database, experiment: str, form: str) -> Iterator[bytes]:
     """The log as it is now, piece by piece."""
     row = row_of(database, experiment)
     labels = json.loads(row.config)["arms"]
-    chunks = _chunks(database, experiment, row.version, labels)
-    return {"csv": _csv, "ndjson": _ndjson, "parquet": _parquet}[form](chunks)
+    lines = (line for event in _events(database, experiment, row.version) for line in _lines(event, labels))
+    return {"csv": _csv, "ndjson": _ndjson, "parquet": _parquet}[form](_pieces(lines))
 
 
-def _chunks(database: Database, experiment: str, end: int, labels: list[str]) -> Iterator[list[Line]]:
-    """Lines of so many events at a time, each from a short transaction: a slow reader holds nothing up."""
-    for start in range(0, end, CHUNK):
-        statement = (
-            select(events.c.sequence, events.c.at, events.c.kind, events.c.key, events.c.data)
-            .where(events.c.experiment == experiment)
-            .where(events.c.sequence > start, events.c.sequence <= min(start + CHUNK, end))
-            .order_by(events.c.sequence)
-        )
+def _events(database: Database, experiment: str, end: int) -> Iterator[Any]:
+    """The log, each part from a short transaction: a slow reader holds nothing up."""
+    after = 0
+    while after < end:
         with database.reader.connect() as connection:
-            rows = connection.execute(statement).all()
-        yield [line for row in rows for line in _lines(row, labels)]
+            part = part_of_log(connection, experiment, after, end)
+        if not part:
+            return
+        yield from part
+        after = part[-1].sequence
+
+
+def _pieces(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    """So many lines at a time."""
+    while piece := list(islice(lines, MOST_LINES)):
+        yield piece
 
 
 def _lines(row: Any, labels: list[str]) -> Iterator[Line]:
@@ -69,23 +73,28 @@ def _lines(row: Any, labels: list[str]) -> Iterator[Line]:
         yield line | {"arm": None if arm is None else labels[arm], "detail": encode(data)}
 
 
-def _csv(chunks: Iterator[list[Line]]) -> Iterator[bytes]:
+def _csv(pieces: Iterator[list[Line]]) -> Iterator[bytes]:
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, COLUMNS)
     writer.writeheader()
-    for lines in chunks:
-        writer.writerows(lines)
+    for lines in pieces:
+        writer.writerows(line | {"arm": _no_formula(line["arm"])} for line in lines)
         yield buffer.getvalue().encode()
         buffer.seek(0)
         buffer.truncate()
 
 
-def _ndjson(chunks: Iterator[list[Line]]) -> Iterator[bytes]:
-    for lines in chunks:
+def _no_formula(label: str | None) -> str | None:
+    """A label that a spreadsheet shows and does not compute: anybody may have chosen it."""
+    return f"'{label}" if label is not None and label.startswith(FORMULA) else label
+
+
+def _ndjson(pieces: Iterator[list[Line]]) -> Iterator[bytes]:
+    for lines in pieces:
         yield "".join(encode(line) + "\n" for line in lines).encode()
 
 
-def _parquet(chunks: Iterator[list[Line]]) -> Iterator[bytes]:
+def _parquet(pieces: Iterator[list[Line]]) -> Iterator[bytes]:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -93,7 +102,7 @@ def _parquet(chunks: Iterator[list[Line]]) -> Iterator[bytes]:
     schema = pa.schema([(name, types.get(name, pa.string())) for name in COLUMNS])
     sink = _Sink()
     with parquet.ParquetWriter(sink, schema) as writer:
-        for lines in chunks:
+        for lines in pieces:
             writer.write_table(pa.Table.from_pylist(lines, schema))
             yield sink.taken()
     yield sink.taken()

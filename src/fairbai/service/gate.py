@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairbai.service import sessions, trials
 from fairbai.service.book import encode
+from fairbai.service.database import TROUBLE
 from fairbai.service.keys import ROLES
 from fairbai.service.metrics import Metrics
 from fairbai.service.refusals import Refusal, failed, invalid, no_such_experiment, of_database
@@ -75,7 +75,7 @@ class Gate:
                 await self._app(scope, limited, counted)
         except Refusal as refusal:
             await problem(refusal)(scope, receive, counted)
-        except DBAPIError as error:  # of the keys
+        except TROUBLE as error:  # of the keys
             await problem(of_database(self._service().database.url, error))(scope, receive, counted)
         except Exception:
             if not direct:  # FastAPI has answered already
@@ -114,7 +114,7 @@ class Gate:
     def _limited(self, receive: Receive, headers: dict[bytes, bytes]) -> Receive:
         """``receive``, which refuses bodies that are too large."""
         stated = headers.get(b"content-length")
-        if stated is not None:
+        if stated is not None and b"transfer-encoding" not in headers:  # which would count, and not the length
             if not stated.isdigit() or int(stated) > self._largest_body:
                 raise self._too_large()
             return receive  # the server reads no more than was stated

@@ -6,11 +6,12 @@ A secret is 256 random bits, so a plain SHA-256 keeps it: there is nothing to gu
 import hashlib
 import hmac
 import secrets
+import threading
 import time
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import Connection, func, select, update
 
 from fairbai.service.database import Database
 from fairbai.service.refusals import Refusal
@@ -36,10 +37,21 @@ def create_key(database: Database, role: str, name: str = "") -> str:
     """A new key, which only the caller ever sees."""
     if role not in ROLES:
         raise ValueError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
+    with database.writer.begin() as connection:
+        return _insert(connection, role, name)
+
+
+def first_key(database: Database) -> str | None:
+    """A key for the first admin, if there is no key at all; one of several servers that start at once gets it."""
+    with database.alone() as connection:
+        count = connection.execute(select(func.count()).select_from(keys)).scalar_one()
+        return _insert(connection, "admin", "first") if count == 0 else None
+
+
+def _insert(connection: Connection, role: str, name: str) -> str:
     key, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     row = {"id": key, "hash": _hash(secret), "role": role, "name": name, "created_at": time.time()}
-    with database.writer.begin() as connection:
-        connection.execute(keys.insert(), row)
+    connection.execute(keys.insert(), row)
     return f"fb_{key}_{secret}"
 
 
@@ -95,6 +107,7 @@ class Keyring:
         self._failures = failures
         self._known: dict[str, tuple[float, Key]] = {}
         self._failed: dict[str, tuple[float, int]] = {}
+        self._lock = threading.Lock()  # of the failures: keys are looked up in several threads
 
     def recall(self, token: str) -> str | None:
         """The role of a key that was looked up a moment ago, else None."""
@@ -112,8 +125,11 @@ class Keyring:
             self._check_failures(address)
         found = find_key(self._database, key) if key else None
         role = _role(found or NOBODY, secret)
+        if found is None or found.revoked:
+            self._known.pop(key, None)  # from now on its lookups are failures, and limited as those
         if found is None or role is None:
-            self._count_failure(address)
+            with self._lock:
+                self._count_failure(address)
             raise unauthorized("the key is not known, or was revoked")
         self._known[key] = time.monotonic(), found
         return role

@@ -6,9 +6,8 @@ import time
 from itertools import groupby
 
 from sqlalchemy import select
-from sqlalchemy.exc import DBAPIError
 
-from fairbai.service.database import Database, explained
+from fairbai.service.database import TROUBLE, Database, explained
 from fairbai.service.operations import Expire
 from fairbai.service.refusals import Refusal
 from fairbai.service.schema import tickets
@@ -52,7 +51,7 @@ async def sweep_for_ever(database: Database, writer: Writer, seconds: float) -> 
             await sweep(database, writer)
         except Refusal as refusal:
             log.warning("leases: %s", refusal.detail)
-        except DBAPIError as error:
+        except TROUBLE as error:
             log.warning("leases: %s", explained(database.url, error))
         except Exception:  # whatever it is, the other leases must go on ending
             log.exception("leases")

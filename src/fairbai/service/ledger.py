@@ -5,6 +5,7 @@ up to date with them; applies the operations; and writes events, tickets and sta
 results handed out. If it fails, the books that it touched are forgotten, and will be read again.
 """
 
+import json
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -13,8 +14,8 @@ from typing import Any
 from sqlalchemy import Connection, Engine, bindparam, false, select
 from sqlalchemy.exc import IntegrityError
 
-from fairbai.service.book import Book, encode, new_book
-from fairbai.service.bulk import Chosen, inserting, updating
+from fairbai.service.book import Book, encode
+from fairbai.service.bulk import Chosen, inserting, replacing, updating
 from fairbai.service.operations import Operation, Page, Ticket, read_event
 from fairbai.service.refusals import Refusal, no_such_experiment
 from fairbai.service.schema import events, experiments, history, tickets
@@ -25,7 +26,7 @@ CHANGING = (
     *("progress", "floors_kept"),
 )
 
-INSERT_EVENTS, INSERT_TICKETS, INSERT_POINTS = inserting(events), inserting(tickets), inserting(history)
+INSERT_EVENTS, INSERT_TICKETS, INSERT_POINTS = inserting(events), inserting(tickets), replacing(history)
 UPDATE_TOLD = updating(tickets, ("experiment", "number"), ("reward",), waiting=false())
 UPDATE_EXPIRED = updating(tickets, ("experiment", "number"), waiting=false())
 UPDATE_EXPERIMENTS = updating(experiments, ("id",), CHANGING)
@@ -90,9 +91,9 @@ class Ledger:
             self._connection = self._writer.connect()
         return self._connection
 
-    def create(self, experiment: str, config: dict[str, Any], key: str | None = None) -> tuple[str, dict[str, Any]]:
+    def create(self, experiment: str, book: Book, key: str | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an experiment; returns its id, an older one's if the key was used before, and its configuration."""
-        page = Page(experiment, new_book(config), self._clock())
+        page = Page(experiment, book, self._clock())
         page.log("created", page.book.config)
         try:
             with self._writer.begin() as connection:
@@ -105,8 +106,8 @@ class Ledger:
 
     def _open(self, connection: Connection, touched: list[str], operations: Sequence[Operation]) -> dict[str, Page]:
         """Lock the experiments and read all that the operations will look at."""
-        now = self._clock()
         versions = VERSIONS.run(connection, touched)
+        now = self._clock()  # after the wait for the rows: the log is in the order of its times
         pages = {name: Page(name, self._book(connection, name, version), now) for name, version in versions}
         for page in pages.values():
             own = [operation for operation in operations if operation.experiment == page.experiment]
@@ -175,7 +176,7 @@ def _insert(connection: Connection, page: Page, key: str | None) -> tuple[str, d
             select(experiments.c.id, experiments.c.config).where(experiments.c.key == key)
         ).one_or_none()
         if before is not None:
-            return before.id, read_event(before.config)
+            return before.id, json.loads(before.config)
     row = {"id": page.experiment, "key": key, "name": page.book.config["name"], "created_at": page.at, "config": config}
     row["arms"] = len(page.book.labels)
     connection.execute(experiments.insert(), {**row, **page.book.row()})

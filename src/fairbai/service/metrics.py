@@ -1,7 +1,9 @@
 """Figures for Prometheus."""
 
+import contextlib
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
@@ -30,6 +32,9 @@ class Metrics:
             "fairbai_waiting", "Operations that wait for a commit", multiprocess_mode="livesum", **registry
         )
         self._bound: dict[tuple[str, str, int], tuple[Any, Any]] = {}
+        self._read_waiting: Callable[[], int] = lambda: 0
+        if DIRECTORY in os.environ:
+            _forget_the_dead(Path(os.environ[DIRECTORY]))  # whom this worker may stand in for
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request was answered."""
@@ -42,9 +47,10 @@ class Metrics:
         bound[1].observe(seconds)
 
     def committed(self, operations: int) -> None:
-        """A transaction was committed."""
+        """A transaction was committed; another worker may be the one that shows how many operations wait now."""
         self._commits.inc()
         self._operations.inc(operations)
+        self._waiting.set(self._read_waiting())
 
     def watch(self, waiting: Callable[[], int]) -> None:
         """Where to read how many operations wait, at the time of asking."""
@@ -58,3 +64,16 @@ class Metrics:
         everybody = CollectorRegistry()
         multiprocess.MultiProcessCollector(everybody)  # type: ignore[no-untyped-call]
         return generate_latest(everybody)
+
+
+def _forget_the_dead(directory: Path) -> None:
+    """What waited in a worker that was killed does not wait any more."""
+    for file in directory.glob("gauge_live*_*.db"):
+        process = int(file.stem.rpartition("_")[2])
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            with contextlib.suppress(FileNotFoundError):  # another worker does the same
+                multiprocess.mark_process_dead(process)  # type: ignore[no-untyped-call]
+        except PermissionError:  # it lives, as somebody else
+            pass

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from fairbai.problems.rates import Bounded
 from fairbai.service.book import Book, encode
 from fairbai.service.refusals import Refusal, invalid
 
@@ -54,7 +53,7 @@ class Page:
             self.keyed[key] = data
 
     def milestones(self, was_decided: bool, was_stopped: bool) -> None:
-        """Log what an operation brought about, and keep a point of the history when it is time."""
+        """Log what an operation brought about, and keep a point of the history there, and when it is time."""
         book = self.book
         if book.decided and not was_decided:
             status = book.identifier.status()
@@ -64,8 +63,10 @@ class Page:
             )
         if book.stopped and not was_stopped and book.closed is None:
             self.log("stopped", {"recommendation": book.identifier.recommendation})
-        if found := book.point():
+        if found := book.point(milestone=(book.decided, book.stopped) != (was_decided, was_stopped)):
             trials, data = found
+            if self.new_points and self.new_points[-1]["trials"] == trials:
+                del self.new_points[-1]  # a point a number of trials: the latest
             point = {"experiment": self.experiment, "trials": trials, "at": self.at, "data": encode(data)}
             self.new_points.append(point)
 
@@ -119,15 +120,16 @@ class Ask(Operation):
         """Assign arms."""
         book = page.book
         if self.key is not None and (before := page.keyed.get(self.key)):
-            if before["n"] != self.n:
-                raise _key_used("Idempotency-Key", f"an ask of n = {before['n']}", f"n = {self.n}")
+            if (before["n"], before["serve_winner"]) != (self.n, self.serve_winner):
+                raise _key_used("Idempotency-Key", _shown(**before), _shown(self.n, self.serve_winner))
             return self._answer(book, before["first"], before["arms"], before["expires_at"])
         if book.stopped:
             return self._after_the_stop(book)
         first = book.tickets
         arms = book.ask(self.n)
         expires_at = None if book.lease is None else page.at + book.lease
-        page.log("asked", {"first": first, "n": self.n, "arms": arms, "expires_at": expires_at}, self.key)
+        data = {"first": first, "n": self.n, "serve_winner": self.serve_winner, "arms": arms, "expires_at": expires_at}
+        page.log("asked", data, self.key)
         for number, arm in enumerate(arms, first):
             ticket = page.tickets[number] = Ticket(arm, expires_at, True, None)
             page.new_tickets.append({"experiment": page.experiment, "number": number, **ticket._asdict()})
@@ -194,9 +196,10 @@ class Tell(Operation):
         arms = [page.tickets[number].arm for number in numbers]
         expired = [page.tickets[number].arm for number in late if not page.tickets[number].waiting]
         try:
-            page.book.tell(arms, rewards, expired, len(late))
+            page.book.check_rewards(rewards)
         except ValueError as error:
             raise invalid(str(error)) from None
+        page.book.tell(arms, rewards, expired, len(late))
         data = {"tickets": numbers, "arms": arms, "rewards": rewards, "late": late, "expired": expired}
         page.log("told", data)
         for number, reward in fresh.items():
@@ -214,16 +217,16 @@ class Batch(Operation):
     def act(self, page: Page) -> dict[str, Any]:
         """Count it, once."""
         assert self.key is not None
-        check_edge_mode(page.book)
         trials = sum(self.pulls)
         if before := page.keyed.get(self.key):
             if before["pulls"] != self.pulls or before["sums"] != self.sums:
                 raise _key_used("batch", "other pulls or sums", "these")
             return {"accepted": trials, "counted": 0, **page.book.answer()}
         try:
-            page.book.tell_batch(self.pulls, self.sums)
+            page.book.check_batch(self.pulls, self.sums)
         except ValueError as error:
             raise invalid(str(error)) from None
+        page.book.tell_batch(self.pulls, self.sums)
         page.log("batch", {"pulls": self.pulls, "sums": self.sums}, self.key)
         return {"accepted": trials, "counted": trials, **page.book.answer()}
 
@@ -233,6 +236,11 @@ class Expire(Operation):
     """Tickets whose lease ran out."""
 
     tickets: list[int] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """The tickets."""
+        return len(self.tickets)
 
     def numbers(self) -> Sequence[int]:
         """The tickets."""
@@ -271,15 +279,13 @@ def stopped(book: Book) -> Refusal:
     return Refusal(409, "The experiment is over", detail, **book.answer())
 
 
-def check_edge_mode(book: Book) -> None:
-    """409: policies keep floors, but neither ceilings nor the floors of groups."""
-    if isinstance(book.identifier.rates, Bounded):
-        raise Refusal(409, "No edge mode", "policies and batches are not for rates of kind bounded: use ask and tell")
-
-
 def no_such_ticket(ticket: str) -> Refusal:
     """404: nobody was given this ticket."""
     return Refusal(404, "No such ticket", f"ticket must be one of this experiment, got {ticket!r}", ticket=ticket)
+
+
+def _shown(n: int, serve_winner: bool, **_: Any) -> str:
+    return f"an ask of n = {n}{' with serve_winner' if serve_winner else ''}"
 
 
 def _key_used(name: str, before: str, now: str) -> Refusal:

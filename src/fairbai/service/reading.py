@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Row, select
 
+from fairbai.identifier import Status
 from fairbai.service.book import Book, finite, means
 from fairbai.service.database import Database
-from fairbai.service.operations import check_edge_mode, stopped
+from fairbai.service.operations import stopped
 from fairbai.service.refusals import no_such_experiment
 from fairbai.service.schema import experiments, history
-from fairbai.stopping import Mixture
+from fairbai.stopping import Mixture, TwoSidedMixture
 from fairbai.stopping.intervals import intervals
 
 
@@ -56,7 +57,7 @@ def described(row: Row[Any], book: Book) -> dict[str, Any]:
         "pending": int(pending.sum()),
         "expired": sum(book.expired),
         "late": book.late,
-        "arms": _arms(book, pending),
+        "arms": _arms(book, now, pending),
         "glr": finite(now.glr),
         "threshold": finite(now.threshold),
         "proved": now.proved,
@@ -66,9 +67,9 @@ def described(row: Row[Any], book: Book) -> dict[str, Any]:
     }
 
 
-def _arms(book: Book, pending: Any) -> list[dict[str, Any]]:
-    now, identifier = book.identifier.status(), book.identifier
-    rule = identifier.stopping if isinstance(identifier.stopping, Mixture) else Mixture()
+def _arms(book: Book, now: Status, pending: Any) -> list[dict[str, Any]]:
+    identifier = book.identifier
+    rule = identifier.stopping if isinstance(identifier.stopping, (Mixture, TwoSidedMixture)) else Mixture()
     known = np.nan_to_num(now.means)
     ends = intervals(identifier.family, now.observed.astype(float), known, identifier.delta, rule)
     return [
@@ -105,7 +106,6 @@ def policy(database: Database, experiment: str, trials: int, seconds: float) -> 
     book = Book.read(row.config, row.state)
     if book.stopped:
         raise stopped(book)
-    check_edge_mode(book)
     shares = book.identifier.policy(trials).tolist()
     return f'"{row.version}-{trials}"', {
         "version": row.version,

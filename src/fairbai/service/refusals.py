@@ -4,9 +4,9 @@ import logging
 from typing import Any
 
 from sqlalchemy import URL
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 
-from fairbai.service.database import explained
+from fairbai.service.database import cause, explained
 
 log = logging.getLogger("fairbai.service")
 
@@ -50,10 +50,10 @@ def unavailable(detail: str) -> Refusal:
     return Refusal(503, "Not available", detail, {"Retry-After": "1"})
 
 
-def of_database(url: URL, error: DBAPIError) -> Refusal:
+def of_database(url: URL, error: SQLAlchemyError) -> Refusal:
     """507 where the disk is full, else 503; the log says more than the client should hear."""
     log.error("%s", explained(url, error))
-    if any(part in str(error.orig) for part in ("is full", "No space left")):
+    if any(part in cause(error) for part in ("is full", "No space left")):
         return Refusal(
             507, "Out of space", "the disk of the database is full; nothing was changed", {"Retry-After": "60"}
         )

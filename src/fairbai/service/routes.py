@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from fairbai.service import answers, export, forms, listing, operations, reading, trials
-from fairbai.service.book import encode, new_book
+from fairbai.service.book import Book, encode, new_book
 from fairbai.service.refusals import Refusal, invalid
 from fairbai.service.service import Service
 
@@ -20,13 +20,13 @@ KEY_HEADER = "idempotency-key"
 EXPORTS: dict[str, Any] = {"content": {kind.split(";")[0]: {"schema": {}} for kind in export.MEDIA.values()}}
 
 
-def described_body(form: str, *headers: str) -> dict[str, Any]:
-    """The part of OpenAPI that describes the body of a request."""
+def described_body(form: str, with_key: bool = False) -> dict[str, Any]:
+    """The part of OpenAPI that describes the body of a request, and whether it may have an Idempotency-Key."""
     schema = {"$ref": f"#/components/schemas/{form}"}
     described: dict[str, Any] = {
         "requestBody": {"required": form != "Ask", "content": {"application/json": {"schema": schema}}}
     }
-    if headers:
+    if with_key:
         described["parameters"] = [
             {
                 "name": "Idempotency-Key",
@@ -57,26 +57,30 @@ def service_of(request: Request) -> Service:
     "/experiments",
     status_code=201,
     response_model=answers.Created,
-    openapi_extra=described_body("Experiment", KEY_HEADER),
+    openapi_extra=described_body("Experiment", with_key=True),
     tags=["experiments"],
 )
 async def create(request: Request) -> Response:
     """Begin an experiment."""
     form: forms.Experiment = trials.parse(EXPERIMENT, await request.body())
     key = trials.checked_key(request.headers.get(KEY_HEADER))
-    name, config = secrets.token_hex(8), form.config()
-    try:
-        experiment, found = await service_of(request).writer.submit(lambda ledger: ledger.create(name, config, key))
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    name, book = secrets.token_hex(8), await run_in_threadpool(_book, form)
+    experiment, found = await service_of(request).writer.submit(lambda ledger: ledger.create(name, book, key))
     if experiment != name and not _same(form, found):
         raise Refusal(409, "The key was used before", "Idempotency-Key must be new: it stands for another experiment")
     return json_answer({"id": experiment, **found}, 201, {"Location": f"/v1/experiments/{experiment}"})
 
 
+def _book(form: forms.Experiment) -> Book:
+    try:
+        return new_book(form.config())
+    except ValueError as error:
+        raise invalid(str(error)) from None
+
+
 def _same(form: forms.Experiment, found: dict[str, Any]) -> bool:
     """Whether an experiment is the one that a form describes."""
-    wanted = new_book(form.config()).config
+    wanted = _book(form).config
     seed = found["seed"] if form.seed is None else form.seed
     return {**wanted, "seed": seed} == found
 
@@ -118,7 +122,7 @@ async def close(request: Request, experiment: str) -> Response:
 @router.post(
     "/experiments/{experiment}/ask",
     response_model=answers.Asked,
-    openapi_extra=described_body("Ask", KEY_HEADER),
+    openapi_extra=described_body("Ask", with_key=True),
     tags=["trials"],
 )
 async def ask(request: Request, experiment: str) -> Response:
@@ -152,9 +156,15 @@ async def policy(
     seconds = service.settings.policy_seconds
     tag, found = await run_in_threadpool(reading.policy, service.database, experiment, trials, seconds)
     headers = {"ETag": tag, "Cache-Control": f"private, max-age={int(seconds)}"}
-    if if_none_match is not None and tag in [part.strip() for part in if_none_match.split(",")]:
+    if if_none_match is not None and _matches(tag, if_none_match):
         return Response(status_code=304, headers=headers)
     return json_answer(found, headers=headers)
+
+
+def _matches(tag: str, if_none_match: str) -> bool:
+    """Whether a client has this already; proxies may have marked its tag as weak."""
+    known = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]
+    return tag in known or known == ["*"]
 
 
 @router.post(

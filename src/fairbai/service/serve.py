@@ -4,13 +4,11 @@ import tempfile
 from collections.abc import Callable
 
 import uvicorn
-from sqlalchemy import func, select
 
 from fairbai.service import metrics
 from fairbai.service.database import Database, open_database, upgrade
 from fairbai.service.demo import KEY_NAME
-from fairbai.service.keys import create_key, list_keys, revoke_key
-from fairbai.service.schema import keys
+from fairbai.service.keys import create_key, first_key, list_keys, revoke_key
 from fairbai.service.settings import Settings
 
 PATIENCE = 120  # seconds: a worker that compiles the kernels for the first time does not answer meanwhile
@@ -67,10 +65,3 @@ def demo_key(database: Database) -> str:
         if key["name"] == KEY_NAME and key["revoked_at"] is None:
             revoke_key(database, key["id"])
     return create_key(database, "admin", KEY_NAME)
-
-
-def first_key(database: Database) -> str | None:
-    """A key for the first admin, if there is no key at all."""
-    with database.reader.connect() as connection:
-        count = connection.execute(select(func.count()).select_from(keys)).scalar_one()
-    return create_key(database, "admin", "first") if count == 0 else None

@@ -53,14 +53,18 @@ class Service:
         return self._demo.experiment
 
     async def stop(self) -> None:
-        """Finish what was begun."""
+        """Finish what was begun, whatever goes wrong on the way."""
         self.streams.close()
-        for task in filter(None, (self._sweeping, self._playing)):
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
-        await self.writer.stop()
-        self.database.close()
+        try:
+            for task in filter(None, (self._sweeping, self._playing)):
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+        finally:
+            try:
+                await self.writer.stop()
+            finally:
+                self.database.close()
 
     def _labels(self, experiment: str) -> tuple[str, ...]:
         return tuple(json.loads(row_of(self.database, experiment).config)["arms"])

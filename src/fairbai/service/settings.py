@@ -5,8 +5,7 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Self
 
-from fairbai.service.database import DEFAULT
-
+DEFAULT = "sqlite:///fairbai.db"
 VARIABLE = "FAIRBAI_SERVICE"  # how the settings reach worker processes
 
 

@@ -7,10 +7,11 @@ from sqlalchemy import Connection, Row, func, select
 
 from fairbai.service.book import encode, new_book
 from fairbai.service.database import Database
+from fairbai.service.logs import whole_log
 from fairbai.service.operations import Ask, Batch, Close, Expire, Operation, Page, Tell, Ticket, read_event
 from fairbai.service.schema import events, experiments, history, tickets
 
-CHUNK = 1_000
+CHUNK = 1_000  # tickets that are read at a time
 
 
 def verify(database: Database) -> Iterator[tuple[str, list[str]]]:
@@ -33,13 +34,15 @@ def verify_experiment(
         progress: Hears how many events are checked.
     """
     row = connection.execute(select(experiments).where(experiments.c.id == experiment)).one()
-    log = _log(connection, experiment, row.version)
+    log = whole_log(connection, experiment, row.version)
     first = next(log, None)
     if first is None or first.kind != "created":
         return [f"event 1 must be created, got {None if first is None else first.kind}"]
-    page = Page(experiment, new_book(read_event(first.data)), first.at)
-    page.log("created", page.book.config)
-    points: list[dict[str, Any]] = []
+    try:
+        page = _begun(experiment, first)
+    except Exception as error:
+        return [f"event 1 (created) cannot be repeated: {error}"]
+    kept = _Kept(connection, experiment)
     differences = _compare_event(page, first)
     for event in log:
         if differences:
@@ -52,38 +55,23 @@ def verify_experiment(
                 return [f"event {event.sequence} ({event.kind}) cannot be repeated: {error}"]
         differences = _compare_event(page, event)
         progress(event.sequence)
-        points += page.new_points
-        page.keyed.clear()
-        for rows in (page.new_tickets, page.told, page.expired, page.new_points):
-            rows.clear()
+        kept.take(page)
     if page.new_events:
         differences.append(f"event {page.new_events[0]['sequence']} ({page.new_events[0]['kind']}) is missing")
-    return (
-        differences
-        + _surplus(connection, page)
-        + _compare_state(page, row)
-        + _compare_tickets(connection, page)
-        + _compare_points(connection, experiment, points)
-    )
+    return differences + _surplus(connection, page) + _compare_state(page, row) + kept.compared(page)
 
 
-def _log(connection: Connection, experiment: str, end: int) -> Iterator[Row[Any]]:
-    """The events up to a version, a chunk at a time."""
-    for start in range(0, end, CHUNK):
-        statement = (
-            select(events)
-            .where(events.c.experiment == experiment)
-            .where(events.c.sequence > start, events.c.sequence <= min(start + CHUNK, end))
-            .order_by(events.c.sequence)
-        )
-        yield from connection.execute(statement).all()
+def _begun(experiment: str, created: Row[Any]) -> Page:
+    page = Page(experiment, new_book(read_event(created.data)), created.at)
+    page.log("created", page.book.config)
+    return page
 
 
 def _operation(experiment: str, event: Row[Any]) -> Operation:
     """The operation that an event is the record of."""
     data = read_event(event.data)
     if event.kind == "asked":
-        return Ask(experiment, event.key, data["n"])
+        return Ask(experiment, event.key, data["n"], data["serve_winner"])
     if event.kind == "told":
         return Tell(experiment, None, list(zip(data["tickets"], data["rewards"], strict=True)))
     if event.kind == "batch":
@@ -127,23 +115,44 @@ def _compare_state(page: Page, row: Row[Any]) -> list[str]:
     return [f"{name} is {stored[name]!r}, replayed {value!r}" for name, value in again.items() if stored[name] != value]
 
 
-def _compare_tickets(connection: Connection, page: Page) -> list[str]:
-    columns = [tickets.c[name] for name in ("number", *Ticket._fields)]
-    end = page.book.tickets
-    for start in range(0, end, CHUNK):
-        statement = select(*columns).where(
-            tickets.c.experiment == page.experiment,
-            tickets.c.number >= start,
-            tickets.c.number < min(start + CHUNK, end),
-        )
-        stored = {number: Ticket(*rest) for number, *rest in connection.execute(statement)}
-        for number in range(start, min(start + CHUNK, end)):
-            if stored.get(number) != page.tickets[number]:
-                return [f"ticket {number} is {stored.get(number)}, replayed {page.tickets[number]}"]
-    return []
+class _Kept:
+    """Compares what is kept beside the log. Tickets that have their reward are final, and need not stay in memory."""
 
+    def __init__(self, connection: Connection, experiment: str) -> None:
+        self._connection, self._experiment = connection, experiment
+        self._points: dict[int, dict[str, Any]] = {}
+        self._final: dict[int, Ticket] = {}
+        self._wrong: list[str] = []  # the first ticket that differs
 
-def _compare_points(connection: Connection, experiment: str, points: list[dict[str, Any]]) -> list[str]:
-    statement = select(history).where(history.c.experiment == experiment).order_by(history.c.trials)
-    stored = [dict(row._mapping) for row in connection.execute(statement)]
-    return [] if stored == points else ["the points of the history differ"]
+    def take(self, page: Page) -> None:
+        """Take from a page what a replayed event gave."""
+        self._points |= {point["trials"]: point for point in page.new_points}
+        for row in page.told:
+            self._final[row["of_number"]] = page.tickets.pop(row["of_number"])
+        if len(self._final) >= CHUNK:
+            self._compare_tickets(self._final)
+            self._final = {}
+        page.keyed.clear()
+        for rows in (page.new_tickets, page.told, page.expired, page.new_points):
+            rows.clear()
+
+    def compared(self, page: Page) -> list[str]:
+        """What differs, once the log is at its end."""
+        self._compare_tickets(self._final)
+        self._compare_tickets(page.tickets)
+        statement = select(history).where(history.c.experiment == self._experiment)
+        stored = {row.trials: dict(row._mapping) for row in self._connection.execute(statement)}
+        return self._wrong + ([] if stored == self._points else ["the points of the history differ"])
+
+    def _compare_tickets(self, replayed: dict[int, Ticket]) -> None:
+        columns = [tickets.c[name] for name in ("number", *Ticket._fields)]
+        numbers = sorted(replayed)
+        for start in range(0, 0 if self._wrong else len(numbers), CHUNK):
+            chunk = numbers[start : start + CHUNK]
+            statement = select(*columns).where(tickets.c.experiment == self._experiment, tickets.c.number.in_(chunk))
+            stored = {number: Ticket(*rest) for number, *rest in self._connection.execute(statement)}
+            different = [number for number in chunk if stored.get(number) != replayed[number]]
+            if different:
+                number = different[0]
+                self._wrong = [f"ticket {number} is {stored.get(number)}, replayed {replayed[number]}"]
+                return

@@ -7,15 +7,14 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from sqlalchemy.exc import DBAPIError
-
-from fairbai.service.database import Database
+from fairbai.service.database import TROUBLE, Database
 from fairbai.service.ledger import Ledger
 from fairbai.service.metrics import Metrics
 from fairbai.service.operations import Operation
 from fairbai.service.refusals import Refusal, of_database, unavailable
 
 MOST_WAITING = 10_000  # operations
+MOST_WAITING_ROWS = 500_000  # of these operations, about: they are in memory
 MOST_ROWS = 20_000  # of a transaction, about: others wait for it
 
 log = logging.getLogger("fairbai.service")
@@ -38,6 +37,8 @@ class Writer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="fairbai-writer", daemon=True)
         self._closing = False
+        self._rows_submitted = 0  # written by the event loop only,
+        self._rows_taken = 0  # and this by the thread only
 
     def start(self) -> None:
         """Begin, in the running event loop."""
@@ -55,14 +56,21 @@ class Writer:
         """How many operations have not begun."""
         return self._queue.qsize()
 
+    @property
+    def alive(self) -> bool:
+        """Whether the thread works."""
+        return self._thread.is_alive()
+
     def submit(self, work: Work) -> asyncio.Future[Any]:
         """Queue an operation, or a function of the ledger that needs a transaction of its own."""
         if self._closing:
             raise unavailable("the service is shutting down")
-        if self._queue.qsize() >= MOST_WAITING:
+        rows_waiting = self._rows_submitted - self._rows_taken
+        if self._queue.qsize() >= MOST_WAITING or rows_waiting >= MOST_WAITING_ROWS:
             raise unavailable("too many requests wait for the database")
         assert self._loop is not None
         future: asyncio.Future[Any] = self._loop.create_future()
+        self._rows_submitted += _size(work)
         self._queue.put((work, future))
         return future
 
@@ -89,16 +97,18 @@ class Writer:
 
     def _take(self, first: Waiting) -> tuple[list[Waiting], bool]:
         """All that waits, up to a bound, and whether the end has come."""
-        group, rows = [first], _size(first)
+        group, rows = [first], _size(first[0])
         try:
             while rows < MOST_ROWS:
                 following = self._queue.get_nowait()
                 if following is None:
                     return group, True
                 group.append(following)
-                rows += _size(following)
+                rows += _size(following[0])
         except Empty:
             pass
+        finally:
+            self._rows_taken += rows
         return group, False
 
     def _run(self, group: list[Waiting]) -> list[tuple[asyncio.Future[Any], Any]]:
@@ -127,14 +137,14 @@ class Writer:
         """What a function returns or raises; trouble with the database becomes a Refusal that hides its details."""
         try:
             return function()
-        except DBAPIError as error:
+        except TROUBLE as error:
             return of_database(self._database.url, error)
         except Exception as error:
             return error
 
 
-def _size(waiting: Waiting) -> int:
-    return waiting[0].size if isinstance(waiting[0], Operation) else 1
+def _size(work: Work) -> int:
+    return work.size if isinstance(work, Operation) else 1
 
 
 def _resolve(done: list[tuple[asyncio.Future[Any], Any]]) -> None:

@@ -2,7 +2,6 @@
 
 import math
 
-from scipy.optimize import minimize_scalar
 from scipy.special import lambertw, zeta
 
 
@@ -44,6 +43,8 @@ def c_g(x: float) -> float:
         >>> round(c_g(1.0), 2)
         2.51
     """
+    from scipy.optimize import minimize_scalar  # here: a third of a second that only one stopping rule needs
+
     # The minimiser tends to 1 like 1 - 1 / (2 x): searching for log(1 - λ) keeps its digits for any delta.
     found = minimize_scalar(
         lambda u: _g_over(x, u), bounds=(-745.0, math.log(0.5) - 1e-9), method="bounded", options={"xatol": 1e-10}

@@ -1,4 +1,4 @@
-"""Conformance suites: the promises of a sampling rule, for ours and for yours.
+"""Conformance suites: the promises of a sampling rule, a rate and a family, for ours and for yours.
 
 Example:
     >>> from fairbai.testing import check_sampling_rule
@@ -6,6 +6,8 @@ Example:
     >>> check_sampling_rule(UniformFair())
 """
 
+from fairbai.testing.families import check_family
+from fairbai.testing.rates import check_rate
 from fairbai.testing.sampling_rules import check_sampling_rule
 
-__all__ = ["check_sampling_rule"]
+__all__ = ["check_family", "check_rate", "check_sampling_rule"]

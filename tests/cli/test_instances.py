@@ -1,14 +1,10 @@
-"""The ``fairbai`` command: the library's numbers, from flags and files, and one sentence where the input is wrong."""
+"""``fairbai solve`` and ``plan``: the library's numbers, from flags and files, and one sentence for wrong input."""
 
 from __future__ import annotations
 
 import json
 import math
 import shlex
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,9 +13,7 @@ import pytest
 
 import fairbai as fb
 from fairbai.allocation import expected_trials
-from fairbai.cli import main
-
-Capture = pytest.CaptureFixture[str]
+from tests.cli.commands import Capture, complaint, help_of, report, run
 
 
 @pytest.fixture
@@ -32,29 +26,6 @@ def toml(tmp_path: Path) -> Callable[[str], str]:
         return str(path)
 
     return write
-
-
-def run(capsys: Capture, *arguments: str) -> str:
-    """What the command prints."""
-    assert main(arguments) == 0
-    printed = capsys.readouterr()
-    assert printed.err == ""
-    return printed.out
-
-
-def report(capsys: Capture, *arguments: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run(capsys, *arguments, "--json"))
-    return found
-
-
-def complaint(capsys: Capture, *arguments: str) -> str:
-    """What the command says about wrong input: one line on stderr, exit code 2, nothing else."""
-    assert main(arguments) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("fairbai: ")
-    assert printed.err.count("\n") == 1
-    return printed.err.removeprefix("fairbai: ").strip()
 
 
 def agrees(found: dict[str, Any], instance: fb.Instance, delta: float) -> None:
@@ -210,16 +181,6 @@ def test_infinite_times_are_told_and_are_null_in_json(capsys: Capture) -> None:
     assert "inf" in run(capsys, "solve", *arguments)
 
 
-# Help
-
-
-def help_of(capsys: Capture, *arguments: str) -> str:
-    with pytest.raises(SystemExit) as ended:
-        main([*arguments, "--help"])
-    assert ended.value.code == 0
-    return capsys.readouterr().out
-
-
 @pytest.mark.parametrize("command", ["solve", "plan"])
 def test_examples_in_the_help_run(capsys: Capture, command: str) -> None:
     text = help_of(capsys, command)
@@ -237,25 +198,6 @@ def test_file_in_the_help_runs(capsys: Capture, toml: Callable[[str], str], comm
     keys = [line.strip() for line in text.splitlines() if line.startswith("  ") and " = " in line]
     assert {key.split(" = ")[0] for key in keys} == {"means", "family", "rates", "delta"}
     assert run(capsys, command, "--file", toml("\n".join(keys)))
-
-
-def test_help_lists_the_commands(capsys: Capture) -> None:
-    text = help_of(capsys)
-    assert "solve" in text
-    assert "plan" in text
-
-
-def test_version(capsys: Capture) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--version"])
-    assert ended.value.code == 0
-    assert capsys.readouterr().out == f"fairbai {fb.__version__}\n"
-
-
-def test_installed_command_is_this_one() -> None:
-    script = Path(sys.executable).with_name("fairbai")
-    done = subprocess.run([script, "--version"], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (0, f"fairbai {fb.__version__}\n")
 
 
 # Wrong input
@@ -332,208 +274,3 @@ def test_file_that_is_no_text(capsys: Capture, tmp_path: Path) -> None:
 def test_variance_flag_does_not_change_the_family_of_the_file(capsys: Capture, toml: Callable[[str], str]) -> None:
     name = toml('means = [0.5, 0.3]\nfamily = "bernoulli"')
     assert "bernoulli takes no parameters" in complaint(capsys, "solve", "--file", name, "--variance", "2")
-
-
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["solve", "--means", "one", "two"], ["solve", "--colour", "red"]])
-def test_flags_that_do_not_exist(capsys: Capture, arguments: list[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code == 2
-    assert "usage: fairbai" in capsys.readouterr().err
-
-
-# Studies
-
-STUDY = """
-deltas = [0.3, 0.2]
-settle = [false, true]
-runs = 5
-seed = 3
-maximum_rounds = 30
-
-[instances.easy]
-means = [3.0, 0.0]
-rates = { kind = "constant", floor = [0.1, 0.6] }
-
-[sampling]
-top-two = "fair_top_two"
-
-[stopping]
-paper = "heuristic"
-"""
-EASY = fb.Instance([3.0, 0.0], rates=fb.rates.Constant([0.1, 0.6]))
-
-
-def simulated(runs: int = 5, settle: bool = False) -> fb.Runs:
-    """What the study holds."""
-    stopping = fb.stopping.Heuristic()
-    return fb.simulate(EASY, [0.3, 0.2], stopping=stopping, settle=settle, runs=runs, seed=3, maximum_rounds=30)
-
-
-@pytest.fixture
-def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A study file in the folder where the command runs."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
-    return tmp_path
-
-
-def test_simulate_prints_the_table_and_keeps_the_runs(capsys: Capture, study: Path) -> None:
-    text = run(capsys, "simulate", "study.toml", "--quiet")
-    kept = fb.Study.open(study / "study-results")
-    assert text == f"{kept}\n\nruns are in study-results\n"
-    rows = [line.split() for line in text.splitlines()]
-    assert rows[0][:5] == ["instance", "rule", "threshold", "settled", "delta"]
-    assert [row[:7] for row in rows[2:6]] == [
-        ["easy", "top-two", "paper", settled, delta, "5", "heuristic"]
-        for settled in ("no", "yes")
-        for delta in ("0.3", "0.2")
-    ]
-    for settle in (False, True):
-        found = kept.runs("easy", "top-two", "paper", settle)
-        assert found.pulls.tolist() == simulated(settle=settle).pulls.tolist()
-
-
-def test_simulate_as_json(capsys: Capture, study: Path) -> None:
-    found = json.loads(run(capsys, "simulate", "study.toml", "--quiet", "--json"))
-    expected = simulated().summary().to_dicts() + simulated(settle=True).summary().to_dicts()
-    assert [row["settle"] for row in found] == [False, False, True, True]
-    names = ("instance", "sampling", "stopping", "settle")
-    assert [{key: row[key] for key in row if key not in names} for row in found] == expected
-    assert {tuple(row[name] for name in names[:3]) for row in found} == {("easy", "top-two", "paper")}
-
-
-def test_simulate_again_adds_runs(capsys: Capture, study: Path) -> None:
-    arguments = ["simulate", "study.toml", "--quiet", "--json", "--output", "kept"]
-    run(capsys, *arguments, "--runs", "2")
-    assert not (study / "study-results").exists()
-    files = set((study / "kept").rglob("*.parquet"))
-    found = json.loads(run(capsys, *arguments))
-    assert [row["runs"] for row in found] == [5, 5, 5, 5]
-    assert files < set((study / "kept").rglob("*.parquet"))
-    assert found[0]["stopping_time"] == simulated().summary().rows[0].stopping_time
-
-
-def test_simulate_shows_a_progress_bar(capsys: Capture, study: Path) -> None:
-    assert main(["simulate", "study.toml"]) == 0
-    printed = capsys.readouterr()
-    assert "10/10" in printed.err
-    assert "10/10" not in printed.out
-
-
-def test_compare_prints_the_table_of_a_folder(capsys: Capture, study: Path) -> None:
-    table = run(capsys, "simulate", "study.toml", "--quiet", "--output", "kept").split("\n\n")[0]
-    assert run(capsys, "compare", "kept") == f"{table}\n"
-    rows = json.loads(run(capsys, "compare", "kept", "--json"))
-    assert rows == json.loads(run(capsys, "simulate", "study.toml", "--quiet", "--output", "kept", "--json"))
-
-
-def test_infinite_bounds_of_a_study_are_null_in_json(capsys: Capture, study: Path) -> None:
-    """Tied arms: no bound, no answers, no share of wrong ones."""
-    tied = STUDY.replace("[3.0, 0.0]", "[1.0, 1.0]").replace("[0.3, 0.2]", "[1e-8, 1e-9]")
-    (study / "tied.toml").write_text(tied, encoding="utf-8")
-    printed = run(capsys, "simulate", "tied.toml", "--quiet", "--json")
-    found = json.loads(printed, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
-    assert {row["censored"] for row in found} == {5}
-    assert {(row["lower_bound"], row["efficiency"], row["error_rate"]) for row in found} == {(None, None, None)}
-    assert run(capsys, "compare", "tied-results").count("> 30.0 ") == 4
-
-
-def test_ctrl_c(capsys: Capture, study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*arguments: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(sys.modules["fairbai.simulation.sweep"], "run_chunks", interrupt)
-    assert main(["simulate", "study.toml", "--quiet"]) == 130
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.splitlines() == [
-        "fairbai: what is done is in study-results; the same command goes on from there",
-        "fairbai: interrupted",
-    ]
-
-
-LONG = """
-deltas = 1e-9
-runs = 160
-maximum_rounds = 30000
-
-[instances.hard]
-means = [0.02, 0.0]
-
-[sampling]
-f-tas = "fair_track_and_stop"
-"""
-
-
-@pytest.mark.slow_without_jit
-def test_real_ctrl_c_and_on(capsys: Capture, study: Path) -> None:
-    """Some of the 160 runs of some 15 ms are done when the signal comes; the rest are done by the same command."""
-    (study / "long.toml").write_text(LONG, encoding="utf-8")
-    arguments = ["simulate", "long.toml", "--quiet"]
-    script = Path(sys.executable).with_name("fairbai")
-    with subprocess.Popen([script, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        patience = time.monotonic() + 120.0
-        while len(list(study.rglob("*.parquet"))) < 2 and time.monotonic() < patience:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
-    assert out == ""
-    assert err.splitlines() == [
-        "fairbai: what is done is in long-results; the same command goes on from there",
-        "fairbai: interrupted",
-    ]
-    done = sum(len(runs) for runs in fb.Study.open(study / "long-results").results.values())
-    assert 0 < done < 160
-    run(capsys, *arguments)
-    found = fb.Study.open(study / "long-results").runs("hard", "f-tas", "mixture")
-    rule = fb.sampling.FairTrackAndStop()
-    expected = fb.simulate(fb.Instance([0.02, 0.0]), 1e-9, rule, runs=160, maximum_rounds=30_000)
-    assert found.number.tolist() == list(range(160))
-    assert found.pulls.tolist() == expected.pulls.tolist()
-    assert found.recommendation.tolist() == expected.recommendation.tolist()
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("runs = 3", "study.toml must have a table [instances] with at least one entry"),
-        ("runs = ", "study.toml is not a TOML file"),
-        (STUDY.replace("runs = 5", "runs = 0"), "runs must be a whole number from 1 to 9007199254740992, got 0"),
-        (STUDY.replace("seed = 3", "seed = -3"), "seed must be a whole number from 0 to 2**63 - 1, got -3"),
-        (STUDY.replace("[0.3, 0.2]", "[0.3, 0.3]"), "deltas must be one or more different numbers, got [0.3, 0.3]"),
-        (STUDY.replace("fair_top_two", "two_top"), "kind must be one of "),
-        (STUDY.replace("floor = ", "flour = "), "constant takes floor, got 'flour'"),
-        (STUDY.replace("[false, true]", "3"), "settle must be "),
-    ],
-)
-def test_wrong_studies(capsys: Capture, study: Path, text: str, message: str) -> None:
-    """One sentence, and no folder."""
-    (study / "study.toml").write_text(text, encoding="utf-8")
-    assert message in complaint(capsys, "simulate", "study.toml", "--quiet")
-    assert not (study / "study-results").exists()
-
-
-def test_study_that_is_not_there(capsys: Capture, study: Path) -> None:
-    assert "missing.toml" in complaint(capsys, "simulate", "missing.toml")
-    assert "missing does not hold a study" in complaint(capsys, "compare", "missing")
-    assert "runs must be a whole number" in complaint(capsys, "simulate", "study.toml", "--runs", "0")
-
-
-def test_folder_of_another_study(capsys: Capture, study: Path) -> None:
-    run(capsys, "simulate", "study.toml", "--quiet", "--output", "kept")
-    (study / "other.toml").write_text(STUDY.replace("seed = 3", "seed = 4"), encoding="utf-8")
-    said = complaint(capsys, "simulate", "other.toml", "--quiet", "--output", "kept")
-    assert said.startswith("output kept holds another study, or one of another version of fairbai: give another folder")
-
-
-def test_study_in_the_help_runs(capsys: Capture, study: Path) -> None:
-    """The file that ``fairbai simulate --help`` shows."""
-    text = help_of(capsys, "simulate")
-    lines = text[text.index("a study file:") :].splitlines()[1:]
-    (study / "help.toml").write_text("\n".join(line.strip() for line in lines), encoding="utf-8")
-    found = json.loads(run(capsys, "simulate", "help.toml", "--quiet", "--json", "--runs", "1"))
-    assert {(row["instance"], row["sampling"], row["stopping"]) for row in found} == {
-        ("linear", rule, threshold) for rule in ("f-tas", "top-two") for threshold in ("proved", "paper")
-    }

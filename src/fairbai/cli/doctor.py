@@ -1,0 +1,185 @@
+"""``fairbai doctor``: is everything here that fairbai needs, and what else is?"""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from fairbai import __version__
+from fairbai.cli import requirements
+from fairbai.cli.flags import add_json, add_quiet
+from fairbai.cli.printing import print_json, print_table
+
+DOCTOR_EXAMPLES = """examples:
+  fairbai doctor
+  fairbai doctor --database postgresql://user@host/name --json
+
+The status of a check is ok, note (it works, but you may want to know) or wrong. The exit code is 1 if one is wrong.
+"""
+OLDEST_PYTHON = (3, 11)
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was looked at, how it is ("ok", "note" or "wrong"), and what was found."""
+
+    check: str
+    status: str
+    found: str
+
+
+def add_doctor(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``fairbai doctor``."""
+    parser.add_argument("--database", metavar="URL", help="check this database of the service as well")
+    add_json(parser)
+    add_quiet(parser)
+
+
+def run_doctor(options: argparse.Namespace) -> int:
+    """Check everything, and print a row a check; returns 1 if anything is wrong."""
+    checks = list(examine(options.database))
+    healthy = all(check.status != "wrong" for check in checks)
+    if options.json:
+        print_json({"healthy": healthy, "checks": [asdict(check) for check in checks]})
+    else:
+        rows = [[check.check, check.status, check.found] for check in checks]
+        print_table(["check", "status", "found"], rows, words=3)
+        print("Everything that is needed is here." if healthy else "Something is wrong: see above.")
+    return 0 if healthy else 1
+
+
+def examine(database: str | None = None) -> Iterator[Check]:
+    """All checks, in order; none of them raises."""
+    yield _python()
+    yield _version()
+    for name, needed in requirements.needed().items():
+        found, fits = requirements.found(name, needed)
+        yield Check(name, "ok" if fits else "wrong", f"{found or 'not installed'} (needs {needed})")
+    for extra, packages in requirements.extras().items():
+        yield _extra(extra, packages)
+    yield Check("cores", "ok", f"{_cores()} of {os.cpu_count()} for this process")
+    yield _guarded("kernel cache", _cache)
+    yield _guarded("solver", _solver)
+    if database is not None:
+        yield from _database(database)
+
+
+def _guarded(name: str, examined: Callable[[], tuple[str, str]]) -> Check:
+    """A check that may fail in ways that nobody has thought of."""
+    try:
+        return Check(name, *examined())
+    except Exception as error:
+        return Check(name, "wrong", f"{type(error).__name__}: {error}")
+
+
+def _python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    fits = sys.version_info[:2] >= OLDEST_PYTHON
+    return Check("python", "ok" if fits else "wrong", f"{version}, {sys.executable}")
+
+
+def _version() -> Check:
+    place = Path(__file__).parents[1]
+    installed = requirements.version("fairbai")
+    if installed == __version__:
+        return Check("fairbai", "ok", f"{__version__}, {place}")
+    other = "not installed: pip install fairbai" if installed is None else f"version {installed} is installed"
+    return Check("fairbai", "wrong", f"{__version__} runs from {place}, but {other}")
+
+
+def _extra(extra: str, packages: dict[str, str]) -> Check:
+    states = {name: requirements.found(name, needed) for name, needed in packages.items()}
+    missing = [name for name, (version, _) in states.items() if version is None]
+    if missing:
+        return Check(f"extra {extra}", "note", f"without {', '.join(missing)}: pip install 'fairbai[{extra}]'")
+    unfit = [f"{name} {version} (needs {packages[name]})" for name, (version, fits) in states.items() if not fits]
+    if unfit:
+        return Check(f"extra {extra}", "wrong", ", ".join(unfit))
+    return Check(f"extra {extra}", "ok", ", ".join(f"{name} {version}" for name, (version, _) in states.items()))
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def kept_kernels() -> list[Path]:
+    """The files of compiled kernels that later processes load."""
+    from fairbai.kernels.jit import CACHE_DIRECTORY
+
+    return list(CACHE_DIRECTORY.rglob("*.nbc"))
+
+
+def _cache() -> tuple[str, str]:
+    from fairbai.kernels.jit import CACHE_DIRECTORY
+
+    files = kept_kernels()
+    size = sum(file.stat().st_size for file in files) / 1e6
+    state = f"{len(files)} kernels, {size:.0f} MB" if files else "empty: the first use compiles"
+    nearest = next(path for path in (CACHE_DIRECTORY, *CACHE_DIRECTORY.parents) if path.exists())
+    if not os.access(nearest, os.W_OK):
+        return "note", f"{CACHE_DIRECTORY} cannot be written, {state}; FAIRBAI_CACHE_DIR names another"
+    return "ok" if files else "note", f"{CACHE_DIRECTORY}, {state}"
+
+
+def _solver() -> tuple[str, str]:
+    """Solve a question with a known answer: two Gaussian arms whose means differ by 1 have the time 8."""
+    import numba
+
+    from fairbai import Instance, solve
+
+    start = time.perf_counter()
+    found = solve(Instance([1.0, 0.0])).characteristic_time
+    seconds = time.perf_counter() - start
+    if abs(found - 8.0) > 1e-9:
+        return "wrong", f"a characteristic time that is 8 came out as {found!r}"
+    if vars(numba.config)["DISABLE_JIT"]:
+        return "note", f"right after {seconds:.2f} s, but NUMBA_DISABLE_JIT is set: everything is some 100 times slower"
+    return "ok", f"right after {seconds:.2f} s"
+
+
+# --- the database of the service ------------------------------------------------------------------------------
+
+
+def _database(url: str) -> Iterator[Check]:
+    """Whether it answers, keeps what it acknowledges, and has the tables of this version."""
+    try:
+        from fairbai.simulation.extras import needs
+
+        databases = needs("fairbai.service.database", "service")
+        database = databases.open_database(url, create=False)
+    except Exception as error:
+        yield Check("database", "wrong", str(error))
+        return
+    try:
+        yield Check("database", "ok", f"{databases.shown(database.url)} answers")
+        yield _guarded("commits", lambda: _commits(database))
+        yield _guarded("tables", lambda: _tables(databases, database))
+    finally:
+        database.close()
+
+
+def _commits(database: Any) -> tuple[str, str]:
+    """What a commit waits for; a database that would lose data was refused when it was opened."""
+    questions = (
+        ["PRAGMA journal_mode", "PRAGMA synchronous"]
+        if database.is_sqlite
+        else ["SHOW fsync", "SHOW synchronous_commit"]
+    )
+    with database.reader.connect() as connection:
+        answers = [f"{text.split()[1]} {connection.exec_driver_sql(text).scalar()}" for text in questions]
+    return "ok", f"wait for the disk: {', '.join(answers)}"
+
+
+def _tables(databases: Any, database: Any) -> tuple[str, str]:
+    found = databases.schema_version(database)
+    if found is None:
+        return "note", "none yet: fairbai serve makes them"
+    try:
+        databases.check_version(database)
+    except OSError as error:
+        return "wrong", str(error)
+    return "ok", f"schema {found}"

@@ -1,0 +1,156 @@
+"""What a client sends, and what it makes of the answers."""
+
+import random
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import httpx
+
+AGAIN = (429, 500, 502, 503, 504, 507)  # statuses after which a call is repeated
+LONGEST_WAIT = 10.0  # seconds
+
+
+class Ticket(NamedTuple):
+    """A trial to make: show ``arm``, then tell the reward with ``ticket``."""
+
+    ticket: str
+    arm: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Where an experiment stands after a call."""
+
+    decided: bool
+    stopped: bool
+    recommendation: str | None
+    accepted: int = 0
+    counted: int = 0
+    late: int = 0
+
+
+class ServiceError(Exception):
+    """The service refused a call; ``problem`` is what it said.
+
+    Attributes:
+        status: The HTTP status.
+        problem: The members of the problem details.
+    """
+
+    def __init__(self, status: int, problem: dict[str, Any]) -> None:
+        super().__init__(f"{status}: {problem.get('title', 'error')}: {problem.get('detail', '')}")
+        self.status, self.problem = status, problem
+
+
+class ExperimentOverError(ServiceError):
+    """There is nothing more to ask: the experiment has stopped, or was closed."""
+
+    @property
+    def recommendation(self) -> str | None:
+        """Its answer."""
+        found: str | None = self.problem.get("recommendation")
+        return found
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request that can be sent more than once."""
+
+    method: str
+    path: str
+    json: Any = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def create(name: str, arms: Sequence[str], delta: float, options: dict[str, Any]) -> Call:
+    """Begin an experiment."""
+    form = {"name": name, "arms": list(arms), "delta": delta, **options}
+    return Call("POST", "/v1/experiments", form, headers=_new_key())
+
+
+def ask(experiment: str, n: int, serve_winner: bool) -> Call:
+    """Ask for trials."""
+    form = {"n": n, "serve_winner": serve_winner}
+    return _post(experiment, "ask", form, _new_key())
+
+
+def tell(experiment: str, rewards: Mapping[str, float]) -> Call:
+    """Tell rewards."""
+    form = [{"ticket": ticket, "reward": float(reward)} for ticket, reward in rewards.items()]
+    return _post(experiment, "tell", {"rewards": form})
+
+
+def report(experiment: str, batch: str, pulls: Mapping[str, int], sums: Mapping[str, float]) -> Call:
+    """Report a batch."""
+    form = {"batch": batch, "pulls": dict(pulls), "sums": dict(sums)}
+    return _post(experiment, "batches", form)
+
+
+def close(experiment: str) -> Call:
+    """Stop by hand."""
+    return _post(experiment, "close", None)
+
+
+def _post(experiment: str, call: str, form: Any, headers: dict[str, str] | None = None) -> Call:
+    return Call("POST", f"{_place(experiment)}/{call}", form, headers=headers or {})
+
+
+def get(experiment: str, call: str = "", **parameters: Any) -> Call:
+    """Look at an experiment."""
+    return Call("GET", f"{_place(experiment)}{call}", parameters=parameters)
+
+
+def listing(limit: int, after: str | None) -> Call:
+    """Look at the list of experiments."""
+    parameters = {"limit": limit} if after is None else {"limit": limit, "after": after}
+    return Call("GET", "/v1/experiments", parameters=parameters)
+
+
+def _place(experiment: str) -> str:
+    """The path of an experiment, whatever was given as its id: another path would be another call."""
+    return f"/v1/experiments/{quote(experiment, safe='')}"
+
+
+def _new_key() -> dict[str, str]:
+    return {"Idempotency-Key": uuid.uuid4().hex}
+
+
+def checked(response: httpx.Response) -> httpx.Response:
+    """The response, if it is a success; else what the service said, as an exception."""
+    if response.is_success:
+        return response
+    try:
+        problem = response.json()
+    except ValueError:
+        problem = {}
+    if not isinstance(problem, dict):
+        problem = {}
+    over = response.status_code == 409 and "stopped" in problem
+    raise (ExperimentOverError if over else ServiceError)(response.status_code, problem)
+
+
+def wait(attempt: int, response: httpx.Response | None) -> float:
+    """Seconds until the next attempt: what the service asks for, or longer and longer, at random."""
+    if response is not None and response.headers.get("Retry-After", "").isdigit():
+        return min(LONGEST_WAIT, float(response.headers["Retry-After"]))
+    return min(LONGEST_WAIT, 0.1 * 2.0**attempt) * random.uniform(0.5, 1.0)
+
+
+def tickets(response: httpx.Response) -> list[Ticket]:
+    """The trials of an answer."""
+    return [Ticket(given["ticket"], given["arm"]) for given in response.json()["tickets"]]
+
+
+def answer(response: httpx.Response) -> Answer:
+    """The members that this client knows; a newer service may send more."""
+    body = response.json()
+    return Answer(**{known.name: body[known.name] for known in fields(Answer) if known.name in body})
+
+
+def options(url: str, key: str, timeout: float) -> dict[str, Any]:
+    """What every request of a client has."""
+    return {"base_url": url, "headers": {"Authorization": f"Bearer {key}"}, "timeout": timeout}

@@ -1,0 +1,195 @@
+"""The clients: the same calls, waited for or awaited."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import httpx
+
+from fairbai.client import calls
+from fairbai.client.calls import Answer, Ticket
+
+
+class Client:
+    """Calls the service and waits for its answers; may be shared by threads.
+
+    Args:
+        url: Where the service is, such as ``http://localhost:8000``.
+        key: An API key.
+        timeout: Seconds that one attempt may take.
+        retries: How often a call is repeated that did not get through.
+        transport: Another way to send requests than a connection, for tests.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        timeout: float = 30.0,
+        retries: int = 5,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._http = httpx.Client(**calls.options(url, key, timeout), transport=transport)
+        self._retries = retries
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_connections()
+
+    def close_connections(self) -> None:
+        """Close the connections; the experiments go on."""
+        self._http.close()
+
+    def _send(self, call: calls.Call) -> httpx.Response:
+        for attempt in range(self._retries + 1):
+            last, response = attempt == self._retries, None
+            try:
+                response = self._http.request(
+                    call.method, call.path, json=call.json, params=call.parameters, headers=call.headers
+                )
+                if response.status_code not in calls.AGAIN or last:
+                    return calls.checked(response)
+            except httpx.TransportError:
+                if last:
+                    raise
+            time.sleep(calls.wait(attempt, response))
+        raise AssertionError("the last attempt returns or raises")
+
+    def create(self, name: str, arms: Sequence[str], delta: float, **options: Any) -> str:
+        """Begin an experiment; returns its id. The options are those of ``POST /v1/experiments``."""
+        return str(self._send(calls.create(name, arms, delta, options)).json()["id"])
+
+    def ask(self, experiment: str, n: int = 1, serve_winner: bool = False) -> list[Ticket]:
+        """The next n trials; ExperimentOverError after the stop, or with ``serve_winner`` the winner."""
+        return calls.tickets(self._send(calls.ask(experiment, n, serve_winner)))
+
+    def tell(self, experiment: str, rewards: Mapping[str, float]) -> Answer:
+        """The rewards of tickets; all are taken, or none."""
+        return calls.answer(self._send(calls.tell(experiment, rewards)))
+
+    def report(self, experiment: str, batch: str, pulls: Mapping[str, int], sums: Mapping[str, float]) -> Answer:
+        """Trials that were assigned elsewhere; ``batch`` is a name that no other batch has."""
+        return calls.answer(self._send(calls.report(experiment, batch, pulls, sums)))
+
+    def policy(self, experiment: str, trials: int = 1000) -> dict[str, Any]:
+        """The share of every arm in the next trials."""
+        found: dict[str, Any] = self._send(calls.get(experiment, "/policy", trials=trials)).json()
+        return found
+
+    def status(self, experiment: str) -> dict[str, Any]:
+        """All that is known of an experiment."""
+        found: dict[str, Any] = self._send(calls.get(experiment)).json()
+        return found
+
+    def experiments(self, limit: int = 100, after: str | None = None) -> dict[str, Any]:
+        """A page of the list of experiments, newest first; ``after`` is the ``next`` of the page before."""
+        found: dict[str, Any] = self._send(calls.listing(limit, after)).json()
+        return found
+
+    def history(self, experiment: str, points: int = 200) -> dict[str, Any]:
+        """Shares, means and GLR over time."""
+        found: dict[str, Any] = self._send(calls.get(experiment, "/history", points=points)).json()
+        return found
+
+    def events(self, experiment: str, format: str = "csv") -> bytes:
+        """The whole log, as csv, ndjson or parquet."""
+        return self._send(calls.get(experiment, "/events", format=format)).content
+
+    def close(self, experiment: str) -> Answer:
+        """Stop an experiment by hand, for ever."""
+        return calls.answer(self._send(calls.close(experiment)))
+
+
+class AsyncClient:
+    """Calls the service from an event loop; its methods are those of ``Client``, awaited.
+
+    Args:
+        url: Where the service is, such as ``http://localhost:8000``.
+        key: An API key.
+        timeout: Seconds that one attempt may take.
+        retries: How often a call is repeated that did not get through.
+        transport: Another way to send requests than a connection, for tests.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        timeout: float = 30.0,
+        retries: int = 5,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._http = httpx.AsyncClient(**calls.options(url, key, timeout), transport=transport)
+        self._retries = retries
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close_connections()
+
+    async def close_connections(self) -> None:
+        """Close the connections; the experiments go on."""
+        await self._http.aclose()
+
+    async def _send(self, call: calls.Call) -> httpx.Response:
+        for attempt in range(self._retries + 1):
+            last, response = attempt == self._retries, None
+            try:
+                response = await self._http.request(
+                    call.method, call.path, json=call.json, params=call.parameters, headers=call.headers
+                )
+                if response.status_code not in calls.AGAIN or last:
+                    return calls.checked(response)
+            except httpx.TransportError:
+                if last:
+                    raise
+            await asyncio.sleep(calls.wait(attempt, response))
+        raise AssertionError("the last attempt returns or raises")
+
+    async def create(self, name: str, arms: Sequence[str], delta: float, **options: Any) -> str:
+        """Begin an experiment; returns its id. The options are those of ``POST /v1/experiments``."""
+        return str((await self._send(calls.create(name, arms, delta, options))).json()["id"])
+
+    async def ask(self, experiment: str, n: int = 1, serve_winner: bool = False) -> list[Ticket]:
+        """The next n trials; ExperimentOverError after the stop, or with ``serve_winner`` the winner."""
+        return calls.tickets(await self._send(calls.ask(experiment, n, serve_winner)))
+
+    async def tell(self, experiment: str, rewards: Mapping[str, float]) -> Answer:
+        """The rewards of tickets; all are taken, or none."""
+        return calls.answer(await self._send(calls.tell(experiment, rewards)))
+
+    async def report(self, experiment: str, batch: str, pulls: Mapping[str, int], sums: Mapping[str, float]) -> Answer:
+        """Trials that were assigned elsewhere; ``batch`` is a name that no other batch has."""
+        return calls.answer(await self._send(calls.report(experiment, batch, pulls, sums)))
+
+    async def policy(self, experiment: str, trials: int = 1000) -> dict[str, Any]:
+        """The share of every arm in the next trials."""
+        found: dict[str, Any] = (await self._send(calls.get(experiment, "/policy", trials=trials))).json()
+        return found
+
+    async def status(self, experiment: str) -> dict[str, Any]:
+        """All that is known of an experiment."""
+        found: dict[str, Any] = (await self._send(calls.get(experiment))).json()
+        return found
+
+    async def experiments(self, limit: int = 100, after: str | None = None) -> dict[str, Any]:
+        """A page of the list of experiments, newest first; ``after`` is the ``next`` of the page before."""
+        found: dict[str, Any] = (await self._send(calls.listing(limit, after))).json()
+        return found
+
+    async def history(self, experiment: str, points: int = 200) -> dict[str, Any]:
+        """Shares, means and GLR over time."""
+        found: dict[str, Any] = (await self._send(calls.get(experiment, "/history", points=points))).json()
+        return found
+
+    async def events(self, experiment: str, format: str = "csv") -> bytes:
+        """The whole log, as csv, ndjson or parquet."""
+        return (await self._send(calls.get(experiment, "/events", format=format))).content
+
+    async def close(self, experiment: str) -> Answer:
+        """Stop an experiment by hand, for ever."""
+        return calls.answer(await self._send(calls.close(experiment)))

@@ -1,0 +1,86 @@
+"""The promises of a rate."""
+
+import json
+
+import numpy as np
+
+from fairbai.identifier import Identifier
+from fairbai.problems import Bernoulli, Exponential, Family, Gaussian, Instance, Poisson
+from fairbai.problems.checks import Array
+from fairbai.problems.rates import Rate
+
+ROUNDING = 1e-9
+FAMILIES: tuple[Family, ...] = (Gaussian(), Bernoulli(), Poisson(), Exponential())
+
+
+def check_rate(rate: Rate, arms: int = 4, draws: int = 200, trials: int = 300, seed: int = 0) -> None:
+    """Raise an AssertionError where a rate breaks a promise.
+
+    At random means and at those that an experiment meets while it learns (ties, all equal, negative, tiny gaps, large):
+    its floors are finite, not negative and sum to at most 1; the same means give the same floors and stay as they were;
+    many means at once give what they give one by one; the JSON form, if there is one, describes it. And an experiment
+    with it meets its floors when it stops.
+
+    Args:
+        rate: The rate.
+        arms: For how many arms.
+        draws: Random means to look at.
+        trials: Length of the experiments.
+        seed: Of the means and the rewards.
+
+    Example:
+        >>> from fairbai import rates
+        >>> check_rate(rates.Softmax(0.5))
+    """
+    rng = np.random.default_rng(seed)
+    means = np.vstack([_hard_means(arms), rng.uniform(0.01, 0.99, (draws, arms)), rng.normal(0.0, 3.0, (draws, arms))])
+    floors = np.array([_checked_floors(rate, row) for row in means])
+    assert np.array_equal(rate.floors_batch(means), floors), f"{rate!r}: many means at once give other floors"
+    _check_form(rate)
+    for family in FAMILIES:
+        _check_experiment(rate, Instance(np.linspace(0.8, 0.2, arms), family, rate), trials, seed)
+
+
+def _hard_means(arms: int) -> Array:
+    """Means at which formulas like to fail."""
+    first = np.zeros(arms)
+    first[0] = 1.0
+    last = np.linspace(-2.0, -1.0, arms)
+    return np.array([np.zeros(arms), np.ones(arms), first, 1.0 - first, -first, last, 1e-13 * last, 1e6 * last])
+
+
+def _checked_floors(rate: Rate, means: Array) -> Array:
+    before = means.copy()
+    floors = np.asarray(rate.floors(means))
+    about = f"{rate!r} at the means {before.tolist()}"
+    assert np.array_equal(means, before), f"{about}: it changes the means"
+    assert floors.shape == means.shape, f"{about}: {floors.size} floors for {means.size} arms"
+    assert np.all(np.isfinite(floors)), f"{about}: floors {floors} must be finite"
+    assert np.all(floors >= 0.0), f"{about}: floors {floors} must not be negative"
+    assert floors.sum() <= 1.0 + ROUNDING, f"{about}: floors sum to {floors.sum()}"
+    assert np.array_equal(rate.floors(means), floors), f"{about}: another call gives other floors"
+    return floors
+
+
+def _check_form(rate: Rate) -> None:
+    try:
+        form = rate.to_dict()
+    except ValueError:  # Python code, which has no JSON form
+        return
+    assert Rate.from_dict(json.loads(json.dumps(form))) == rate, f"{rate!r}: its JSON form is that of another rate"
+
+
+def _check_experiment(rate: Rate, instance: Instance, trials: int, seed: int) -> None:
+    """After a decision that comes early, every floor at the estimated means is met."""
+    arms = instance.means.size
+    identifier = Identifier(arms, 0.4, family=instance.family, rates=rate, seed=seed)
+    rewards = instance.family.sample(instance.means, np.random.default_rng(seed), 100 * trials)
+    for row in rewards:
+        if identifier.stopped:
+            break
+        arm = identifier.ask()
+        identifier.tell(arm, row[arm])
+    status = identifier.status()
+    assert status.stopped, f"{rate!r} on {instance.family.kind} arms: no stop within {100 * trials} trials"
+    lacking = float(np.max(status.floors * status.assigned.sum() - status.assigned))
+    assert lacking < 1.0, f"{rate!r} on {instance.family.kind} arms: an arm lacks {lacking:.1f} trials of its floor"

@@ -1,0 +1,75 @@
+"""The wheel and the sdist: what is in them, and that the wheel works where it is installed.
+
+`make package` does more, and takes minutes: it installs both with their dependencies into empty environments on every
+Python of the machine, compiles there, and resolves all extras. Here the dependencies are those of this environment.
+"""
+
+from __future__ import annotations
+
+import email
+import sysconfig
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import fairbai as fb
+from tests.packaging.smoke import ROOT, build, install, make_environment, pythons, try_out
+
+pytestmark = pytest.mark.slow_without_jit
+
+
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The sdist, and the wheel that is built from it."""
+    return build(tmp_path_factory.mktemp("dist"), "--no-isolation")
+
+
+def sources() -> set[str]:
+    """The files of the package, seen from src/."""
+    found = {path for path in (ROOT / "src" / "fairbai").rglob("*") if path.is_file()}
+    return {str(path.relative_to(ROOT / "src")) for path in found if "__pycache__" not in path.parts}
+
+
+def test_wheel_has_every_file_of_the_package(distributions: tuple[Path, Path]) -> None:
+    """Migrations, pages and style sheets too, and nothing else."""
+    with zipfile.ZipFile(distributions[1]) as wheel:
+        names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert names == sources()
+    assert {"fairbai/py.typed", "fairbai/service/migrations/env.py", "fairbai/report/page.css"} <= names
+
+
+def test_wheel_says_what_it_is(distributions: tuple[Path, Path]) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    with zipfile.ZipFile(distributions[1]) as wheel:
+        folder = f"fairbai-{fb.__version__}.dist-info"
+        form = email.message_from_bytes(wheel.read(f"{folder}/METADATA"))
+        assert "fairbai = fairbai.cli:main" in wheel.read(f"{folder}/entry_points.txt").decode()
+        assert wheel.read(f"{folder}/licenses/LICENSE") == (ROOT / "LICENSE").read_bytes()
+    assert (form["Name"], form["Version"], form["Requires-Python"]) == ("fairbai", fb.__version__, ">=3.11")
+    assert form.get_all("Provides-Extra") == sorted(project["optional-dependencies"])
+    assert "Typing :: Typed" in form.get_all("Classifier", [])
+
+
+def test_sdist_has_what_a_build_needs(distributions: tuple[Path, Path]) -> None:
+    with tarfile.open(distributions[0]) as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    assert {f"src/{name}" for name in sources()} <= names
+    assert {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"} <= names
+
+
+def test_installed_wheel_works(distributions: tuple[Path, Path], tmp_path: Path) -> None:
+    """In an environment of its own, which sees the dependencies of this one; without the JIT, to be quick."""
+    python = make_environment(tmp_path / "venv")
+    install(python, "--no-deps", "--no-index", distributions[1])
+    (packages,) = (tmp_path / "venv").glob("lib/python*/site-packages")
+    (packages / "others.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    place = try_out(python, NUMBA_DISABLE_JIT="1", FAIRBAI_CACHE_DIR=str(tmp_path / "cache"))
+    assert Path(place).is_relative_to(packages)
+
+
+def test_this_python_is_found() -> None:
+    assert all(version >= (3, 11) for version in pythons())
+    assert pythons()
