@@ -37,8 +37,8 @@ bench: $(STAMP) ## Measure fairbai against its peers, which it installs
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
 	$(BIN)/python -m benchmarks
 
-screenshots: $(STAMP) ## Take pictures of the pages into docs/images
-	$(BIN)/python -m tests.browser.screenshots docs/images
+screenshots: $(STAMP) ## Take pictures of the pages into docs/images/dashboard
+	$(BIN)/python -m tests.browser.screenshots docs/images/dashboard
 
 clean: ## Remove everything that the other targets create
 	rm -rf .venv build dist reproduction .coverage .coverage.* .hypothesis .schemathesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
