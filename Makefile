@@ -3,7 +3,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test kernels lint coverage docs figures screenshots bench package clean
+.PHONY: help install demo test kernels lint coverage docs figures bench screenshots package clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' \
@@ -47,11 +47,11 @@ bench: $(STAMP) ## Measure fairbai against its peers, which it installs
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
 	$(BIN)/python -m benchmarks
 
+screenshots: $(STAMP) ## Take pictures of the pages into docs/images/dashboard
+	$(BIN)/python -m tests.browser.screenshots docs/images/dashboard
+
 package: $(STAMP) ## Build wheel and sdist into dist/, and try them on every Python of this machine
 	$(BIN)/python -m tests.packaging
-
-screenshots: $(STAMP) ## Take pictures of the pages into docs/images
-	$(BIN)/python -m tests.browser.screenshots docs/images
 
 clean: ## Remove everything that the other targets create
 	rm -rf .venv build dist reproduction site .coverage .coverage.* .hypothesis .schemathesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -63,7 +63,7 @@ def packages(runs: int) -> Figure:
     return figure
 
 
-def way(runs: int) -> Figure:
+def experiment(runs: int) -> Figure:
     """What happens to a trial: from ask to the stop."""
     figure, (axes,) = style.panels(style.TWO_COLUMNS, 2.6)
     _empty(axes, 12.0, 4.0)

@@ -238,7 +238,7 @@ FIGURES: dict[str, Callable[[int], Figure]] = {
     "cell": cell,
     "tie": drawings.tie,
     "packages": drawings.packages,
-    "way": drawings.way,
+    "experiment": drawings.experiment,
 }
 
 

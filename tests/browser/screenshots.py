@@ -1,4 +1,4 @@
-"""Pictures of all pages for the documentation: ``python -m tests.browser.screenshots docs/images``.
+"""Pictures of all pages for the documentation: ``python -m tests.browser.screenshots docs/images/dashboard``.
 
 The service runs on a clock that is some days behind and catches up while trials are made, so that the pictures show
 experiments of days.

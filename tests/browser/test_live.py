@@ -103,3 +103,14 @@ def test_the_audit_replays_the_log(site: Site) -> None:
     page.reload()
     expect(page.locator("#replayed")).to_contain_text("The log gives exactly what is stored")
     visitor.check()
+
+
+def test_a_newcomer_is_greeted(site: Site) -> None:
+    visitor = site.visitor()
+    visitor.page.route("**/v1/experiments?*", lambda route: route.fulfill(json={"experiments": [], "next": None}))
+    page = visitor.open("/experiments")
+    expect(page.get_by_role("heading", name="Welcome to fairbai")).to_be_visible()
+    expect(page.locator("#welcome")).to_contain_text("fairbai serve --demo")
+    page.get_by_role("link", name="Plan your first experiment").click()
+    expect(page.get_by_role("heading", name="Plan an experiment")).to_be_visible()
+    visitor.check()

@@ -88,7 +88,7 @@ class Promises:
         for arm in arms:
             lag = self.floors[arm] * self._trials - self._counts[arm]
             if lag > self._behind[arm]:
-                self._behind[arm] = lag
+                self._behind[arm] = round(lag, 6)  # states are written often, and short numbers take less time
                 self._broken = self._broken or _exceeds(lag, self.allowed.behind[arm])
             if self.ceilings:
                 self._assign_within(arm)

@@ -54,8 +54,8 @@ class Service:
 
     async def stop(self) -> None:
         """Finish what was begun, whatever goes wrong on the way."""
+        self.streams.close()
         try:
-            self.streams.close()
             for task in filter(None, (self._sweeping, self._playing)):
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):

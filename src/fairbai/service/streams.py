@@ -46,9 +46,9 @@ class Streams:
 
     async def open(self, experiment: str) -> StreamingResponse:
         """A stream; a Refusal if there are too many."""
+        await run_in_threadpool(self._version, experiment)
         if self._open >= MOST:
             raise unavailable(f"at most {MOST} streams are open at a time: ask for the status instead")
-        await run_in_threadpool(self._version, experiment)
         self._open += 1
         return Counted(self._events(experiment), "text/event-stream", self._release)
 
@@ -64,12 +64,12 @@ class Streams:
         while not self._ending:
             version = await run_in_threadpool(self._version, experiment)
             if version != seen:
-                event, over = await run_in_threadpool(self._event, experiment, version)
+                event, seen, over = await run_in_threadpool(self._event, experiment, version)
                 yield event
                 if over:
                     yield "event: end\ndata: {}\n\n"
                     return
-                seen, silent = version, 0.0
+                silent = 0.0
             elif silent >= HEARTBEAT:
                 yield ": still here\n\n"
                 silent = 0.0
@@ -84,11 +84,11 @@ class Streams:
             raise no_such_experiment(experiment)
         return version
 
-    def _status_event(self, experiment: str, version: int) -> tuple[str, bool]:
-        """The event, and whether nothing can follow it; ``version`` is what it is remembered by."""
+    def _status_event(self, experiment: str, version: int) -> tuple[str, int, bool]:
+        """The event, the version that it is of (at least ``version``), and whether nothing can follow it."""
         found = status(self._database, experiment)
         event = f"id: {found['version']}\nevent: status\ndata: {encode(found)}\n\n"
-        return event, found["stopped"] and found["pending"] == 0
+        return event, found["version"], found["stopped"] and found["pending"] == 0
 
 
 class Counted(StreamingResponse):

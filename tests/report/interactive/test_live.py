@@ -75,7 +75,9 @@ def test_evidence_goes_to_where_it_is_expected_to_meet_the_threshold() -> None:
 
 
 def test_nothing_is_expected_after_the_decision_or_before_all_arms_have_rewards() -> None:
-    assert len(drawn(decided=True)["evidence"]["data"]) == 2
+    decided = drawn(decided=True, glr=5.1)["evidence"]["data"]
+    assert len(decided) == 2
+    assert decided[0]["y"][-1] > decided[1]["y"][-1]
     assert len(drawn(expected_trials_to_go=None)["evidence"]["data"]) == 2
 
 

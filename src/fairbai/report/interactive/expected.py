@@ -35,7 +35,7 @@ def expected_trials(
         >>> import fairbai as fb
         >>> instance = fb.Instance([0.12, 0.1], fb.Bernoulli())
         >>> round(expected_trials(instance, fb.stopping.Heuristic(), delta=0.05), -2)
-        19400.0
+        10400.0
     """
     best = solve(instance) if allocation is None else allocation
     time, arms = best.characteristic_time, best.weights.size

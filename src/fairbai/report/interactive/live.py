@@ -85,7 +85,7 @@ def _reach(arm: Answer, end: int) -> float:
 def evidence_figure(status: Answer, history: Answer) -> Figure:
     """The GLR on its way to the threshold, and where they are expected to meet."""
     points = [(point["trials"], point["glr"], point["threshold"]) for point in history["points"]]
-    if not status["decided"] and (not points or points[-1][0] < status["trials"]):
+    if not points or points[-1][0] < status["trials"]:  # after the decision: as it was then
         points.append((status["trials"], status["glr"], status["threshold"]))
     x = [trials for trials, _, _ in points]
     data: list[Answer] = [

@@ -12,7 +12,10 @@ let found = null;
 
 /** Who is signed in: role, name, csrf, version and demo. */
 export function session() {
-  found ??= get("/v1/session");
+  found ??= get("/v1/session").catch((error) => {
+    found = null; // so that the next call asks again
+    throw error;
+  });
   return found;
 }
 
@@ -40,5 +43,5 @@ export function signIn() {
 /** What to tell people about an error. */
 export function reason(error) {
   if (error instanceof Problem) return error.message;
-  return "The service does not answer. This page tries again.";
+  return "The service does not answer.";
 }

@@ -9,6 +9,7 @@ export function follow(id, { show, tell, fail }) {
   const at = `/v1/experiments/${id}`;
   let source = null;
   let over = false;
+  let waiting = null;
 
   function stream() {
     source = new EventSource(`${at}/stream`);
@@ -34,7 +35,7 @@ export function follow(id, { show, tell, fail }) {
       fail(error);
       if (error instanceof Problem && error.status === 404) return end();
     }
-    setTimeout(poll, PAUSE);
+    waiting = setTimeout(poll, PAUSE);
   }
 
   function end() {
@@ -47,6 +48,7 @@ export function follow(id, { show, tell, fail }) {
   document.addEventListener("visibilitychange", () => {
     if (over) return;
     source.close();
+    clearTimeout(waiting);
     if (document.visibilityState === "visible") stream();
   });
   stream();

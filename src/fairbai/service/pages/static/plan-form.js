@@ -64,9 +64,7 @@ function guess(index) {
 
 /** Shows the fields that count, and as many rows as there are arms. */
 function adapt() {
-  const wanted = Math.min(MOST_ARMS, Math.max(2, Math.round(dials.arms.value ?? 2)));
-  while (arms.length < wanted) add();
-  while (arms.length > wanted) arms.pop().row.remove();
+  resize(dials.arms.value);
   const [means, each] = [chosen("expect") === "means", chosen("floors") === "each"];
   const highest = Math.floor(1000 / arms.length) / 10;
   find("deviation-dial").hidden = find("family").value !== "gaussian";
@@ -83,16 +81,27 @@ function adapt() {
   }
 }
 
+/** As many rows as are wanted; a number that is half typed changes nothing. */
+function resize(wanted) {
+  if (!Number.isInteger(wanted) || ((wanted < 2 || wanted > MOST_ARMS) && arms.length > 0)) return;
+  while (arms.length < wanted) add();
+  while (arms.length > wanted) arms.pop().row.remove();
+  arms.forEach(({ row }, index) => {
+    for (const named of row.querySelectorAll("[data-name]")) {
+      named.ariaLabel = named.dataset.name.replace("#", `arm ${index + 1}`);
+    }
+  });
+}
+
 function add() {
   const { unit, low, high, step } = family();
-  const number = arms.length + 1;
-  const free = [...LETTERS].find((letter) => !arms.some((arm) => arm.label.value === letter)) ?? `${number}`;
+  const free = [...LETTERS].find((letter) => !arms.some((arm) => arm.label.value === letter));
   const label = make("input", { type: "text", value: free, maxLength: 200, autocomplete: "off" });
-  label.setAttribute("aria-label", `Label of arm ${number}`);
-  const drop = make("button", { type: "button", "aria-label": `Remove arm ${number}` }, "×");
-  const mean = part(number, "Mean", unit, [low, high, step], guess(number - 1));
-  const floor = part(number, "Floor", "%", [0, 100, 0.5], dials.floor.value);
-  const ceiling = part(number, "Ceiling", "%", [0, 100, 0.5], dials.ceiling.value);
+  label.dataset.name = "Label of #";
+  const drop = make("button", { type: "button", "data-name": "Remove #" }, "×");
+  const mean = part("Mean", unit, [low, high, step], guess(arms.length));
+  const floor = part("Floor", "%", [0, 100, 0.5], dials.floor.value);
+  const ceiling = part("Ceiling", "%", [0, 100, 0.5], dials.ceiling.value);
   const row = make("div", { className: "arm" }, label, drop, mean.element, floor.element, ceiling.element);
   find("rows").append(row);
   arms.push({
@@ -106,13 +115,12 @@ function add() {
   });
 }
 
-/** A dial of an arm. */
-function part(number, name, unit, [min, max, step], value) {
-  const id = `${name.toLowerCase()}-${Date.now()}-${number}`;
-  const slider = make("input", { type: "range", min, max, step, "aria-label": `${name} of arm ${number}, slider` });
-  const field = make("input", { type: "number", id, step: "any", value, "aria-label": `${name} of arm ${number}` });
+/** A dial of an arm; its names get the number of the arm, which may change. */
+function part(name, unit, [min, max, step], value) {
+  const slider = make("input", { type: "range", min, max, step, "data-name": `${name} of #, slider` });
+  const field = make("input", { type: "number", step: "any", value, "data-name": `${name} of #` });
   const shown = make("span", { className: "unit" }, unit);
-  const element = make("div", { className: "dial" }, make("label", { for: id }, name), slider, field, shown);
+  const element = make("div", { className: "dial" }, make("span", { className: "unit" }, name), slider, field, shown);
   return { element, unit: shown, dial: tie(field, slider, { grows: name === "Mean" }) };
 }
 
@@ -123,7 +131,7 @@ function remove(row, changed) {
   );
   row.remove();
   dials.arms.value = arms.length;
-  adapt();
+  adapt(); // the others have new numbers
   find("arms").focus();
   changed();
 }
