@@ -115,7 +115,7 @@ def run_verify(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"experiments": len(found), "different": wrong, "differences": found})
     else:
-        print(f"{len(found)} experiments, {wrong} of which differ from their log")
+        print(f"{wrong} of {len(found)} experiments differ from their log")
     return 1 if wrong else 0
 
 
