@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import Connection, select, text, update
 
 from fairbai.service.book import Book, encode, new_book
 from fairbai.service.database import open_database, upgrade
+from fairbai.service.schema import experiments
 from fairbai.service.verify import verify
 from tests.service.running import Local, address, create, opened, play, running
 
@@ -172,8 +174,8 @@ def test_verify_notices_another_worst(tmp_path: Path) -> None:
     with opened(url) as database:
         assert [differences for _, differences in verify(database) if differences] == []
     with sqlite3.connect(tmp_path / "test.db") as connection:
-        name, text = connection.execute("SELECT id, state FROM experiments WHERE state LIKE '%behind%'").fetchone()
-        state = json.loads(text)
+        name, written = connection.execute("SELECT id, state FROM experiments WHERE state LIKE '%behind%'").fetchone()
+        state = json.loads(written)
         state["promises"]["behind"][0] = 99.0
         connection.execute("UPDATE experiments SET state = ? WHERE id = ?", (encode(state), name))
     connection.close()
@@ -181,32 +183,32 @@ def test_verify_notices_another_worst(tmp_path: Path) -> None:
         assert [len(differences) for experiment, differences in verify(database) if experiment == name] == [1]
 
 
-def test_an_older_database_is_completed_from_its_log(tmp_path: Path) -> None:
-    url = address(tmp_path)
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow_without_jit)])
+def test_an_older_database_is_completed_from_its_log(request: pytest.FixtureRequest, kind: str) -> None:
+    url = request.getfixturevalue(kind)
     with running(url) as client:
         some(client)
         wanted = client.get("/v1/experiments?sort=name").json()["experiments"]
-    _make_old(tmp_path / "test.db")
     database = open_database(url)
+    with database.writer.begin() as connection:
+        _make_old(connection)
     upgrade(database)
     assert [differences for _, differences in verify(database) if differences] == []
     database.close()
     with running(url) as client:
         found = client.get("/v1/experiments?sort=name").json()["experiments"]
         for line in (*wanted, *found):
-            progress = line.pop("progress")  # of the last look, or of now
+            progress = line.pop("progress")  # whose threshold is that of the last look, or of now
             assert progress is None or 0.0 <= progress <= 1.0
         assert found == wanted
 
 
-def _make_old(file: Path) -> None:
+def _make_old(connection: Connection) -> None:
     """As the first version wrote it."""
-    with sqlite3.connect(file) as connection:
-        for name, text in connection.execute("SELECT id, state FROM experiments").fetchall():
-            state = json.loads(text)
-            del state["promises"]
-            connection.execute("UPDATE experiments SET state = ? WHERE id = ?", (encode(state), name))
-        for column in ("arms", "progress", "floors_kept"):
-            connection.execute(f"ALTER TABLE experiments DROP COLUMN {column}")
-        connection.execute("UPDATE alembic_version SET version_num = '0001'")
-    connection.close()
+    for name, written in connection.execute(select(experiments.c.id, experiments.c.state)).all():
+        state = json.loads(written)
+        del state["promises"]
+        connection.execute(update(experiments).where(experiments.c.id == name).values(state=encode(state)))
+    for column in ("arms", "progress", "floors_kept"):
+        connection.execute(text(f"ALTER TABLE experiments DROP COLUMN {column}"))
+    connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))

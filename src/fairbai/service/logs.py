@@ -18,10 +18,11 @@ def part_of_log(connection: Connection, experiment: str, after: int, end: int) -
         .where(events.c.experiment == experiment, events.c.sequence > after, events.c.sequence <= end)
         .order_by(events.c.sequence)
         .limit(MOST_EVENTS)
+        .execution_options(stream_results=True)  # of this statement: others of the connection may change something
     )
     found: list[Row[Any]] = []
     size = 0
-    with connection.execution_options(stream_results=True).execute(statement) as rows:
+    with connection.execute(statement) as rows:
         for row in rows:
             found.append(row)
             size += len(row.data)
