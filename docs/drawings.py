@@ -57,7 +57,7 @@ def packages(runs: int) -> Figure:
             left = 0.1 + column * (width + 0.2)
             color = style.SKY if name in ("kernels", "problems") else "#eef4fa"
             place = left, len(LAYERS) - row - 0.85
-            _box(axes, place, width, 0.66, "client.py" if name == "client" else f"{name}/", about, color)
+            _box(axes, place, width, 0.66, f"{name}/", about, color)
     axes.annotate("", (9.6, 0.2), (9.6, len(LAYERS) - 0.3), arrowprops={"arrowstyle": "->", "color": style.GREY})
     axes.text(9.75, len(LAYERS) / 2, "imports", rotation=270, va="center", color=style.GREY)
     return figure
@@ -74,8 +74,10 @@ def experiment(runs: int) -> Figure:
     _box(axes, (3.6, 0.3), 2.3, 1.1, "allocation", "optimal fair shares", "#eef4fa")
     _box(axes, (6.7, 0.3), 2.3, 1.1, "rates", "the floors", "#eef4fa")
     _box(axes, (9.6, 0.3), 2.3, 1.1, "settling", "until all floors are met", style.SKY)
-    _arrow(axes, (3.6, 3.15), (2.4, 3.15), "ask", 0.14)
-    _arrow(axes, (2.4, 2.55), (3.6, 2.55), "tell", -0.3)
+    _arrow(axes, (3.6, 2.85), (2.4, 2.85), "ask", 0.14)
+    axes.plot([1.25, 1.25, 7.2], [2.3, 1.85, 1.85], color=style.BLACK, linewidth=1.0)
+    _arrow(axes, (7.2, 1.85), (7.2, 2.3), "", 0)
+    axes.text(3.0, 1.93, "tell", ha="center", fontsize=8)
     _arrow(axes, (5.9, 2.55), (6.7, 2.55), "", 0)
     _arrow(axes, (6.7, 3.15), (5.9, 3.15), "", 0)
     _arrow(axes, (9.0, 2.85), (9.6, 2.85), "", 0)
@@ -85,7 +87,7 @@ def experiment(runs: int) -> Figure:
     _arrow(axes, (6.7, 0.85), (5.9, 0.85), "", 0)
     _arrow(axes, (9.0, 0.85), (9.6, 0.85), "", 0)
     _arrow(axes, (7.85, 2.3), (7.85, 1.4), "", 0)
-    axes.text(7.95, 1.78, "estimated means", fontsize=7)
+    axes.text(7.95, 1.78, "means", fontsize=7)
     return figure
 
 

@@ -20,6 +20,7 @@ import drawings
 
 import fairbai as fb
 from fairbai.report import style
+from fairbai.sampling import SamplingRule
 
 PAGES = [0.12, 0.10, 0.09]  # the three pages of the README
 COLORS = [style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.VERMILLION]
@@ -115,45 +116,39 @@ def rules(runs: int) -> Figure:
     """Trials against violation of five rules, for floors that are known and for floors that are learned."""
     means = np.linspace(2.0, 0.0, 6)
     cases = {
-        "floors known beforehand": fb.Instance(means, rates=fb.rates.blended(fb.Instance(means), 0.8, 0.1)),
-        "floors learned from the means": fb.Instance(means, rates=fb.rates.InverseGap(0.8)),
+        "floors known beforehand": fb.rates.blended(fb.Instance(means), 0.8, 0.1),
+        "floors learned from the means": fb.rates.InverseGap(0.8),
     }
-    tracked = fb.sampling.FairTrackAndStop(tracking="cumulative", start="policy")
     compared = {
-        "FairTopTwo": (fb.sampling.FairTopTwo(), False),
-        "F-TaS": (fb.sampling.FairTrackAndStop(), False),
-        "F-TaS tracked": (tracked, False),
-        "Uniform Fair": (fb.sampling.UniformFair(), False),
-        "TaS": (fb.sampling.TrackAndStop(), False),
+        "FairTopTwo": fb.sampling.FairTopTwo(),
+        "F-TaS": fb.sampling.FairTrackAndStop(),
+        "F-TaS tracked": fb.sampling.FairTrackAndStop(tracking="cumulative", start="policy"),
+        "Uniform Fair": fb.sampling.UniformFair(),
+        "TaS": fb.sampling.TrackAndStop(),
     }
     figure, axes = style.panels(style.TWO_COLUMNS, 2.8, columns=2)
-    for panel, (title, instance) in zip(axes, cases.items(), strict=True):
-        for name, (rule, settle) in compared.items():
-            done = fb.simulate(instance, deltas=0.1, sampling=rule, settle=settle, runs=runs, seed=1)
-            look = style.ALGORITHMS[name]
-            error = 1.96 * done.stopping_time.std() / np.sqrt(runs)
-            panel.errorbar(
-                done.stopping_time.mean(), 100 * done.violation.mean(), xerr=error,
-                color=look.color, marker=look.marker, markersize=7, linestyle="none", label=name,
-            )  # fmt: skip
-        panel.axvline(fb.lower_bound(instance, 0.1), color=style.GREY, linestyle="--", linewidth=1)
-        below = panel.get_xaxis_transform()
-        panel.text(
-            fb.lower_bound(instance, 0.1),
-            0.5,
-            "lower bound of fair rules ",
-            rotation=90,
-            transform=below,
-            ha="right",
-            va="center",
-            fontsize=7,
-        )
-        panel.set(title=title, xlabel="trials until the stop (δ = 0.1, Mixture)", ylabel="violation at the stop, %")
-        panel.set_yscale("symlog", linthresh=0.1)
-        panel.set(ylim=(-0.03, 60), yticks=[0, 0.1, 1, 10], xlim=(0, None))
-        panel.yaxis.set_major_formatter("{x:g}")
+    for panel, (title, rates) in zip(axes, cases.items(), strict=True):
+        _trials_and_violation(panel, fb.Instance(means, rates=rates), compared, runs)
+        panel.set_title(title)
     style.legend_below(figure, axes[0], 5)
     return figure
+
+
+def _trials_and_violation(axes: Axes, instance: fb.Instance, compared: dict[str, SamplingRule], runs: int) -> None:
+    for name, rule in compared.items():
+        done = fb.simulate(instance, deltas=0.1, sampling=rule, runs=runs, seed=1)
+        look = style.ALGORITHMS[name]
+        marks = {"color": look.color, "marker": look.marker, "markersize": 7, "linestyle": "none", "label": name}
+        error = 1.96 * done.stopping_time.std() / np.sqrt(runs)
+        axes.errorbar(done.stopping_time.mean(), 100 * done.violation.mean(), xerr=error, **marks)
+    bound = fb.lower_bound(instance, 0.1)
+    axes.axvline(bound, color=style.GREY, linestyle="--", linewidth=1)
+    where = {"rotation": 90, "transform": axes.get_xaxis_transform(), "ha": "right", "va": "center", "fontsize": 7}
+    axes.text(bound, 0.5, "lower bound of fair rules ", **where)
+    axes.set(xlabel="trials until the stop (δ = 0.1, Mixture)", ylabel="violation at the stop, %")
+    axes.set_yscale("symlog", linthresh=0.1)
+    axes.set(ylim=(-0.03, 60), yticks=[0, 0.1, 1, 10], xlim=(0, None))
+    axes.yaxis.set_major_formatter("{x:g}")
 
 
 def thresholds(runs: int) -> Figure:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.service.nursery import Nursery
 from tests.service.postgresql import Cluster
 from tests.service.server import Server
 
@@ -51,6 +52,14 @@ def start(tmp_path: Path) -> Iterator[Start]:
     for server in servers:
         server.stop()
         server.kill()
+
+
+@pytest.fixture
+def nursery() -> Iterator[Nursery]:
+    """What starts servers quickly, for tests that do so often."""
+    found = Nursery()
+    yield found
+    found.close()
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from typing import Any
 
 from fairbai.service.database import open_database
 from fairbai.service.verify import verify
+from tests.service.nursery import Forked, Nursery
 
 # As `fairbai serve`, without the promise that a commit waits for the disk.
 CARELESS = """
@@ -42,6 +43,7 @@ class Server:
         workers: Processes.
         synchronous: Whether a commit waits for the disk.
         environment: Further variables.
+        nursery: What forks it, for a quick start.
     """
 
     def __init__(
@@ -51,17 +53,22 @@ class Server:
         workers: int = 1,
         synchronous: bool = True,
         environment: dict[str, str] | None = None,
+        nursery: Nursery | None = None,
     ) -> None:
         self.url, self.directory, self.port = url, directory, free_port()
         self.key = ""
         self.log = directory / f"server-{self.port}.log"
         self._workers, self._synchronous = workers, synchronous
         self._environment = {**os.environ, "TMPDIR": str(directory), **(environment or {})}
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | Forked | None = None
+        self._nursery = nursery
 
     def start(self) -> "Server":
         """Start, and wait until it answers."""
-        self.launch()
+        if self._nursery is None:
+            self.launch()
+        else:
+            self._process = self._nursery.fork(self.url, self.port, self.log)
         give_up = time.monotonic() + 240.0  # where the kernels are not compiled yet
         while not self._answers():
             assert self._process is not None
@@ -80,10 +87,11 @@ class Server:
         else:
             command = ["-c", CARELESS, self.url, str(self.port)]
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, *command], stdout=log, stderr=log, cwd=self.directory, env=self._environment
             )
-        return self._process
+        self._process = process
+        return process
 
     def refused(self) -> str:
         """What it says when it does not start."""

@@ -76,6 +76,16 @@ def test_same_reward_again_changes_nothing_and_another_one_is_refused(client: Lo
     assert tell(client, at, {first: 1.0, second: 0.5})["counted"] == 1
 
 
+def test_intervals_are_those_of_the_mixture_that_was_asked_for(client: Local) -> None:
+    widths = []
+    for stopping in ({"kind": "two_sided_mixture", "kappa": 0.01}, {"kind": "two_sided_mixture"}, "heuristic"):
+        at = create(client, stopping=stopping, delta=1e-9)
+        tell(client, at, {ticket["ticket"]: 0.5 for ticket in ask(client, at, 30)})
+        low, high = client.get(at).json()["arms"][0]["interval"]
+        widths.append(high - low)
+    assert widths[0] != widths[1] == widths[2]
+
+
 def test_ticket_twice_in_a_request(client: Local) -> None:
     at = create(client)
     (ticket,) = ask(client, at)

@@ -20,6 +20,10 @@ def test_our_families_keep_their_promises(family: Family) -> None:
     check_family(family)
 
 
+def test_a_short_check_will_do_where_noise_is_small() -> None:
+    check_family(fb.Gaussian(0.05), draws=2000)
+
+
 @dataclass(frozen=True, eq=False)
 class Squared(fb.Exponential):
     """Rewards whose squares are exponential: a Rayleigh law, as a family of somebody else."""

@@ -28,6 +28,10 @@ def test_our_rates_keep_their_promises(rate: fb.rates.Rate) -> None:
     check_rate(rate)
 
 
+def test_a_short_check_will_do_for_a_simple_rate() -> None:
+    check_rate(fb.rates.Constant(0.2), draws=5)
+
+
 @dataclass(frozen=True, eq=False)
 class Broken(fb.rates.Rate):
     """Equal floors, except for what is broken."""
