@@ -3,11 +3,11 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test kernels lint coverage docs figures bench package clean
+.PHONY: help install demo test kernels lint coverage docs figures bench screenshots package clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' \
-		| awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
+		| awk -F'|' '{ printf "make %-12s %s\n", $$1, $$2 }'
 
 install: $(STAMP) ## Create .venv and install fairbai and the development tools into it
 
@@ -46,6 +46,9 @@ figures: $(STAMP) ## Draw the figures of the documentation anew
 bench: $(STAMP) ## Measure fairbai against its peers, which it installs
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
 	$(BIN)/python -m benchmarks
+
+screenshots: $(STAMP) ## Take pictures of the pages into docs/images/dashboard
+	$(BIN)/python -m tests.browser.screenshots docs/images/dashboard
 
 package: $(STAMP) ## Build wheel and sdist into dist/, and try them on every Python of this machine
 	$(BIN)/python -m tests.packaging

@@ -34,6 +34,8 @@ OUTSIDE = (
     "CHANGELOG.md",
     "CITATION.cff",
     "LICENSE",
+    "Dockerfile",
+    "compose.yaml",
     "benchmarks/RESULTS.md",
     "examples/*",
 )
@@ -109,7 +111,7 @@ def _as_markdown(file: str) -> str:
         return text
     if file.endswith(".ipynb"):
         return "\n\n".join(_cell(cell) for cell in json.loads(text)["cells"])
-    language = {".py": "python", ".cff": "yaml", ".toml": "toml"}.get(Path(file).suffix, "text")
+    language = {".py": "python", ".cff": "yaml", ".yaml": "yaml"}.get(Path(file).suffix, "text")
     return f"# {file}\n\n````{language}\n{text}````\n"
 
 

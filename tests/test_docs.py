@@ -29,7 +29,8 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?")
 
-SLOW = ("README.md", "optimality.md", "simulation.md", "reproduction.md", "environments.md", "tutorials", "howto")
+SLOW = ("README.md", "dashboard.md", "optimality.md", "simulation.md", "reproduction.md", "environments.md")
+SLOW += ("tutorials", "howto")
 
 
 def slow(page: Path) -> bool:

@@ -39,7 +39,7 @@ def test_kill_the_server(nursery: Nursery, start: Start, request: pytest.Fixture
     check_exact(server, experiment, acknowledged)
     command = [sys.executable, "-m", "fairbai", "verify", "--database", server.url]
     said = subprocess.run(command, check=True, capture_output=True, text=True, cwd=server.directory).stdout
-    assert said.splitlines()[-1].startswith("1 experiments, 0 of which differ")
+    assert said.splitlines()[-1] == "0 of 1 experiments differ from their log"
 
 
 # --- SQLite: every commit waits for the disk --------------------------------------------------------------------

@@ -137,7 +137,7 @@ def test_errors_are_problems_without_internals(tmp_path: Path, monkeypatch: pyte
             assert response.json()["status"] == status
         assert client.request("DELETE", "/v1/experiments").headers["allow"] == "GET, POST"
         monkeypatch.setattr("fairbai.service.book.Book.ask", lambda self, n: 1 / 0)
-        monkeypatch.setattr("fairbai.service.reading.listed", lambda *_: 1 / 0)
+        monkeypatch.setattr("fairbai.service.listing.listed", lambda *_: 1 / 0)
         for method, path in [("POST", f"{at}/ask"), ("GET", "/v1/experiments")]:
             response = client.request(method, path)
             assert response.status_code == 500
@@ -180,10 +180,14 @@ def test_openapi_describes_every_call(tmp_path: Path) -> None:
     expected = {("POST", "/v1/experiments"), ("GET", "/v1/experiments"), ("GET", at)}
     expected |= {("POST", f"{at}/{call}") for call in ("ask", "tell", "batches", "close")}
     expected |= {("GET", f"{at}/{call}") for call in ("policy", "events", "history")}
+    expected |= {("GET", f"{at}/{call}") for call in ("figures", "summary", "audit", "report")}
+    expected |= {("GET", "/v1/session"), ("POST", "/v1/plan")}
     expected |= {("GET", path) for path in ("/healthz", "/readyz", "/metrics")}
     assert calls == expected
     assert document["security"] == [{"key": []}]
-    assert all(document["components"]["schemas"][name]["examples"] for name in ("Experiment", "Ask", "Tell", "Batch"))
+    assert all(
+        document["components"]["schemas"][name]["examples"] for name in ("Experiment", "Plan", "Ask", "Tell", "Batch")
+    )
 
 
 def test_client_that_goes_away_in_the_middle_of_its_body_gets_no_ticket(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_whole_experiment_with_the_client(tmp_path: Path, capsys: pytest.Capture
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(timeout=30) in (0, -signal.SIGTERM)
     assert main(["verify", "--database", address(tmp_path)]) == 0
-    assert "1 experiments, 0 of which differ from their log" in capsys.readouterr().out
+    assert "0 of 1 experiments differ from their log" in capsys.readouterr().out
 
 
 def test_server_that_is_killed_loses_nothing_and_clients_go_on(tmp_path: Path) -> None:
@@ -242,4 +242,4 @@ def test_verify_says_where_a_database_differs(tmp_path: Path, capsys: pytest.Cap
     assert main(["verify", "--database", address(tmp_path)]) == 1
     printed = capsys.readouterr().out
     assert "assigned is 0, replayed" in printed
-    assert "1 experiments, 1 of which differ" in printed
+    assert "1 of 1 experiments differ from their log" in printed

@@ -10,6 +10,7 @@ from fairbai.service.settings import DEFAULT
 
 SERVE_EXAMPLES = """examples:
   fairbai serve
+  fairbai serve --demo
   fairbai serve --database postgresql://user@host/name --workers 4 --host 0.0.0.0 --port 8000
 
 The first start on an empty database prints an admin key. On SQLite one process writes; use PostgreSQL for more.
@@ -32,6 +33,7 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8000, help="the port to listen on (default: 8000)")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (default: 1; SQLite: 1)")
+    parser.add_argument("--demo", action="store_true", help="play an experiment with simulated visitors")
 
 
 def add_keys(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +65,13 @@ def run_serve(options: argparse.Namespace) -> None:
     if options.workers < 1:
         raise ValueError(f"workers must be a whole number from 1, got {options.workers}")
     serve, settings = _module("serve"), _module("settings")
-    serve.serve(settings.Settings(database=options.database), options.host, options.port, options.workers, _say)
+    serve.serve(
+        settings.Settings(database=options.database, demo=options.demo),
+        options.host,
+        options.port,
+        options.workers,
+        _say,
+    )
 
 
 def _say(line: str) -> None:
@@ -107,7 +115,7 @@ def run_verify(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"experiments": len(found), "different": wrong, "differences": found})
     else:
-        print(f"{len(found)} experiments, {wrong} of which differ from their log")
+        print(f"{wrong} of {len(found)} experiments differ from their log")
     return 1 if wrong else 0
 
 

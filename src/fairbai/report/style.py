@@ -1,7 +1,7 @@
 """How our figures look, in one place: fonts, sizes, colours, and the files they become.
 
-The colours are those of Okabe and Ito, which people with colour-blindness can tell apart. Nothing depends on colour
-alone: whatever has a colour also has a marker, a line style and a hatch of its own, so figures can be printed in grey.
+Nothing depends on colour alone: whatever has a colour also has a marker, a line style and a hatch of its own, so
+figures can be printed in grey.
 """
 
 import threading
@@ -19,12 +19,14 @@ try:
 except ImportError:
     raise ImportError("figures need matplotlib: pip install 'fairbai[report]'") from None
 
+from fairbai.report import colors
+
 ONE_COLUMN = 3.5  # inches, as in a paper with two columns
 TWO_COLUMNS = 7.16
 
-BLACK, GREY = "#000000", "#999999"
-ORANGE, SKY, GREEN = "#E69F00", "#56B4E9", "#009E73"
-BLUE, VERMILLION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
+BLACK, GREY = colors.BLACK, colors.GREY
+ORANGE, SKY, GREEN = colors.ORANGE, colors.SKY, colors.GREEN
+BLUE, VERMILLION, PURPLE = colors.BLUE, colors.VERMILLION, colors.PURPLE
 
 RC: dict[str, Any] = {
     "font.family": "DejaVu Sans",  # comes with Matplotlib: the same letters on every machine

@@ -42,8 +42,12 @@ class Listed(Answer):
     name: str
     created_at: str
     closed: bool
-    assigned: int
+    state: Literal["running", "decided", "closed"]
+    arms: int
+    trials: int
     observed: int
+    progress: float | None = Field(description="from 0 to 1, the decision; null before every arm has a reward")
+    floors_kept: bool | None = Field(description="null as long as all that is promised is for the stop")
 
 
 class List(Shape):
@@ -64,6 +68,7 @@ class Arm(Shape):
     interval: list[float | None] = Field(min_length=2, max_length=2)
     share: float
     floor: float
+    ceiling: float
 
 
 class Status(Answer):
@@ -143,6 +148,141 @@ class History(Shape):
 
     arms: list[str]
     points: list[Point]
+
+
+class Session(Shape):
+    """Whose key a request had."""
+
+    role: Literal["reader", "writer", "admin"]
+    name: str
+    csrf: str = Field(description="the header X-CSRF-Token of requests that change something by the cookie")
+    version: str = Field(description="of fairbai")
+    demo: str | None = Field(description="the id of the experiment that plays by itself")
+
+
+class PlannedArm(Shape):
+    """An arm of a plan."""
+
+    arm: str
+    mean: float
+    floor: float
+    ceiling: float
+    share: float
+
+
+class PlannedTrials(Shape):
+    """Expected trials, or days."""
+
+    heuristic: float
+    proved: float
+    unfair: float = Field(description="with the proved rule, without floors")
+
+
+class Price(Shape):
+    """What the floors cost."""
+
+    trials: float
+    ratio: float
+
+
+class Planned(Shape):
+    """What an experiment will cost, about."""
+
+    best: str
+    allocation: list[PlannedArm]
+    trials: PlannedTrials
+    price: Price
+    days: PlannedTrials | None
+    figures: dict[str, dict[str, Any]] = Field(description="for plotly: price and allocation")
+    experiment: dict[str, Any] = Field(description="what to send to POST /v1/experiments, but for its name")
+
+
+class Figures(Shape):
+    """Charts, as plotly takes them."""
+
+    version: int
+    figures: dict[str, dict[str, Any]] = Field(description="shares, means, evidence and trials")
+
+
+class Summary(Shape):
+    """An experiment in a sentence, and the numbers in it."""
+
+    sentence: str
+    state: Literal["running", "decided", "closed"]
+    best: str | None
+    confidence: float
+    proved: bool
+    trials: int
+    floors_met: bool = Field(description="whether every arm has its floor now, to less than one trial")
+    fairness_trials: float | None = Field(description="about what the floors cost; null before the decision")
+
+
+class Promise(Shape):
+    """What is promised."""
+
+    delta: float
+    proved: bool
+    shares: Literal["every trial", "the stop"] = Field(description="what the promise of shares is for")
+    sentences: list[str]
+
+
+class AuditedArm(Shape):
+    """An arm of an audit; all but the first numbers are trials."""
+
+    arm: str
+    assigned: int
+    observed: int
+    mean: float | None
+    share: float
+    floor: float
+    ceiling: float
+    missing: float = Field(description="for the floor, now")
+    behind: float | None = Field(description="the floor, at most, at any time before the decision; null: not watched")
+    behind_allowed: float | None = Field(description="what the rule is proved to stay within; null: nothing is")
+    above: float | None = Field(description="the ceiling, in the same sense")
+    above_allowed: float | None
+
+
+class AuditedGroup(Shape):
+    """A group of arms with a floor."""
+
+    arms: list[str]
+    floor: float
+    share: float
+    behind: float
+    behind_allowed: float | None
+
+
+class Replayed(Shape):
+    """The last replay of a log."""
+
+    checked: int
+    of: int
+    differences: list[str]
+    seconds: float
+    at: str
+
+
+class Audit(Shape):
+    """What was promised, and what was kept of it."""
+
+    id: str
+    name: str
+    state: Literal["running", "decided", "closed"]
+    created_at: str
+    version: int
+    library: str
+    trials: int
+    observed: int
+    decided_after: int | None
+    recommendation: str | None
+    promise: Promise
+    settings: dict[str, Any]
+    arms: list[AuditedArm]
+    groups: list[AuditedGroup]
+    kept: bool | None = Field(description="null as long as all that is promised is for the stop")
+    findings: list[str]
+    replay: Replayed | None = Field(description="null where this worker has not replayed it")
 
 
 class Health(Shape):

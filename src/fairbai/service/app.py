@@ -14,9 +14,11 @@ from starlette.types import Receive, Scope, Send
 
 from fairbai import __version__
 from fairbai.service import answers, forms
+from fairbai.service.dashboard import router as dashboard
 from fairbai.service.database import TROUBLE, DatabaseError
 from fairbai.service.gate import Gate, problem
 from fairbai.service.metrics import Metrics
+from fairbai.service.pages import pages
 from fairbai.service.refusals import Refusal, failed, invalid, of_database, unavailable
 from fairbai.service.routes import router
 from fairbai.service.service import Service
@@ -43,6 +45,8 @@ class Application:
             redoc_url=None,
         )
         self.fastapi.include_router(router)
+        self.fastapi.include_router(dashboard)
+        self.fastapi.include_router(pages.router)
         _add_health(self.fastapi, self._metrics)
         for error, handler in HANDLERS.items():
             self.fastapi.add_exception_handler(error, handler)
@@ -116,8 +120,9 @@ async def _not_valid(_: Request, error: Any) -> Response:
 async def _http(request: Request, error: Any) -> Response:
     title = {404: "No such address", 405: "No such method"}.get(error.status_code, "Refused")
     headers = dict(error.headers or {})
-    if error.status_code == 405:  # Starlette would name the methods of the first route only
-        headers["Allow"] = ", ".join(sorted(_methods(request)))
+    # Starlette would name the methods of the first route only; pages are not in the document
+    if error.status_code == 405 and (known := _methods(request)):
+        headers["Allow"] = ", ".join(sorted(known))
     return problem(Refusal(error.status_code, title, str(error.detail), headers))
 
 
@@ -171,7 +176,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
         components = document["components"]
         components["schemas"].pop("HTTPValidationError", None)  # ours are problems
         components["schemas"].pop("ValidationError", None)
-        for form in (forms.Experiment, forms.Ask, forms.Tell, forms.Batch, answers.Problem):
+        for form in (forms.Experiment, forms.Plan, forms.Ask, forms.Tell, forms.Batch, answers.Problem):
             schema = form.model_json_schema(ref_template="#/components/schemas/{model}")
             components["schemas"].update(schema.pop("$defs", {}))
             components["schemas"][form.__name__] = schema
@@ -191,11 +196,11 @@ def _add_errors(path: str, method: str, call: dict[str, Any]) -> None:
     errors = dict(ERRORS)
     if "{experiment}" in path:
         errors |= ERRORS_OF_EXPERIMENTS
-    elif method == "post":  # an Idempotency-Key that was used before
+    elif method == "post" and path != "/v1/plan":  # an Idempotency-Key that was used before
         errors["409"] = ERRORS_OF_EXPERIMENTS["409"]
     elif path == "/v1/experiments":  # `after` may name none
         errors["404"] = ERRORS_OF_EXPERIMENTS["404"]
-    if method == "post":
+    if method == "post" and path != "/v1/plan":
         errors["507"] = "The disk of the database is full"
     schema = {"$ref": "#/components/schemas/Problem"}
     for status, about in errors.items():

@@ -14,6 +14,7 @@ from fairbai.identifier.snapshot import changing
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
+from fairbai.service.promises import ROUNDING, Promises
 from fairbai.stopping import StoppingRule
 
 GROWTH = 1.05  # of the trials between two points of the history
@@ -39,27 +40,56 @@ class Book:
         self.expired = [0] * len(self.labels)  # tickets of every arm whose time ran out and that have no reward
         self.late = 0  # rewards that came after that
         self.closed: dict[str, Any] | None = None  # the answer at the close
+        self.promises = Promises(identifier)
+        self._threshold = math.nan  # as of the last look
+        self._observed = 0  # rewards so far
+        self._next_look = 0  # trials and rewards after which the threshold is found again
 
     @classmethod
     def read(cls, config: str, state: str) -> Self:
         """The book that ``row`` wrote."""
         settings, form = json.loads(config), json.loads(state)
-        book = cls(settings, Identifier.from_dict({**_fixed(settings), **form.pop("identifier")}))
+        identifier = form.pop("identifier")
+        book = cls(settings, Identifier.from_dict({**_fixed(settings), **identifier}))
+        counts = [int(count) for count in identifier["state"]["assigned"]]
+        book.promises.restore(form.pop("promises"), counts, book.identifier.decided)
+        book._observed = int(sum(identifier["state"]["observed"]))
         for name, value in form.items():
             setattr(book, name, value)
         return book
 
     def row(self) -> dict[str, Any]:
         """The columns of ``experiments`` that change."""
-        identifier = changing(self.identifier)
+        identifier, answer = changing(self.identifier), self.answer()
         return {
             "version": self.version,
             "state": self._state_text(identifier),
-            **self.answer(),
+            **answer,
             "closed": self.closed is not None,
             "assigned": int(sum(identifier["state"]["assigned"])),
             "observed": int(sum(identifier["state"]["observed"])),
+            "progress": 1.0 if answer["decided"] else self._progress(),
+            "floors_kept": self._floors_kept(identifier),
         }
+
+    def _progress(self) -> float | None:
+        """The evidence over the threshold, which hardly moves between two looks; None before every arm has a reward."""
+        glr = self.identifier.glr
+        return min(1.0, max(0.0, glr / self._threshold)) if glr is not None and self._threshold > 0.0 else None
+
+    def _floors_kept(self, identifier: dict[str, Any]) -> bool | None:
+        """Whether every promise is kept so far; None as long as all that is promised is for the stop."""
+        watched = self.promises.on_every_path
+        if watched and not self.promises.kept_on_every_path():
+            return False
+        if not self.stopped:
+            return True if watched else None
+        if watched and not (self.identifier.decided and self.identifier.settle):
+            return True  # it ended on the way, where no more is promised
+        decision, assigned = identifier["decision"], identifier["state"]["assigned"]
+        floors, trials = (decision or identifier["state"])["floors"], sum(assigned)
+        # floors that sum to 1 are met up to less than one trial
+        return all(floor * trials - count < 1.0 - ROUNDING for floor, count in zip(floors, assigned, strict=True))
 
     def _state_text(self, identifier: dict[str, Any]) -> str:
         return encode(
@@ -71,6 +101,7 @@ class Book:
                 "expired": self.expired,
                 "late": self.late,
                 "closed": self.closed,
+                "promises": self.promises.to_dict(),
             }
         )
 
@@ -80,11 +111,13 @@ class Book:
         """The arms of the next tickets; fewer than n where fewer trials are left."""
         arms: list[int] = self.identifier.ask(n)
         self.tickets += len(arms)
+        self.promises.assign(arms)
         return arms
 
     def tell(self, arms: list[int], rewards: list[float], expired: list[int], late: int) -> None:
         """Rewards of tickets; ``expired`` are the arms of those that were no longer waited for."""
         self.identifier.tell(arms, rewards)
+        self._counted(len(arms))
         self.late += late
         for arm in expired:
             self.expired[arm] -= 1
@@ -101,6 +134,13 @@ class Book:
     def tell_batch(self, pulls: list[int], sums: list[float]) -> None:
         """Trials that others assigned."""
         self.identifier.tell_batch(pulls, sums)
+        self.promises.assign_batch(pulls)
+        self._counted(sum(pulls))
+
+    def _counted(self, rewards: int) -> None:
+        self._observed += rewards
+        if self.identifier.decided:
+            self.promises.decided()
 
     def expire(self, arms: list[int]) -> None:
         """Tickets that are no longer waited for."""
@@ -133,13 +173,23 @@ class Book:
         """What clients want to know after every call."""
         return {"decided": self.decided, "stopped": self.stopped, "recommendation": self.recommendation}
 
+    def look(self) -> Status:
+        """Find the exact threshold, which takes too long for every reward, and when it is to be found again."""
+        status, seen = self.identifier.status(), self.identifier.trials + self._observed
+        self._next_look = max(seen + 1, math.ceil(seen * GROWTH))
+        self._threshold = status.threshold
+        return status
+
     def point(self, milestone: bool = False) -> tuple[int, dict[str, Any]] | None:
         """The trials so far and a point of the history, if it is time for one, or there is something to remember."""
         trials = self.identifier.trials
-        if trials < self.next_point and not milestone:
+        due = milestone or trials >= self.next_point
+        if not due and trials + self._observed < self._next_look:
+            return None
+        status = self.look()
+        if not due:
             return None
         self.next_point = max(trials + 1, math.ceil(trials * GROWTH))
-        status = self.identifier.status()
         return trials, {
             "observed": int(status.observed.sum()),
             "shares": status.shares.tolist(),

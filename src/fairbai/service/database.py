@@ -227,6 +227,8 @@ def explained(url: URL, error: SQLAlchemyError) -> str:
 
 def upgrade(database: Database) -> None:
     """Bring the tables to the version that this fairbai knows; refuse a newer one, and what cannot be written."""
+    from fairbai.service.filling import fill  # which needs the rest of the service
+
     config, script = _config(), _scripts()
     try:
         with _changing_tables(database) as connection:
@@ -241,6 +243,7 @@ def upgrade(database: Database) -> None:
                 )
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+            fill(connection)
     except TROUBLE as error:
         raise DatabaseError(explained(database.url, error)) from None
 

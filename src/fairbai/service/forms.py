@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 MOST_ARMS = 1_000
+MOST_PLANNED = 100  # arms of a plan, which is answered while somebody drags a slider
 MOST_TICKETS = 10_000  # in one call
 MOST_LABEL = 200
 LARGEST_REWARD = 1e100
@@ -79,6 +80,43 @@ class Experiment(Form):
         """All of it, with a seed."""
         form = self.model_dump()
         return form if self.seed is not None else {**form, "seed": secrets.randbelow(LARGEST_SEED)}
+
+
+class Plan(Form):
+    """A guess of how an experiment will go: the means, or a difference that matters between one arm and the rest."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "arms": ["green", "blue", "red"],
+                    "means": [0.1, 0.12, 0.1],
+                    "delta": 0.05,
+                    "family": "bernoulli",
+                    "rates": {"kind": "constant", "floor": 0.1},
+                    "daily": 5000,
+                },
+                {"arms": ["a", "b"], "difference": 0.02, "baseline": 0.1, "delta": 0.05, "family": "bernoulli"},
+            ]
+        }
+    )
+
+    arms: Annotated[
+        list[Label],
+        Field(min_length=2, max_length=MOST_PLANNED, json_schema_extra={"uniqueItems": True}),
+        AfterValidator(_different),
+    ]
+    means: Annotated[list[Reward], Field(min_length=2, max_length=MOST_PLANNED)] | None = None
+    difference: Annotated[Reward, Field(gt=0.0)] | None = Field(
+        None, description="by which the last arm is better than all others; instead of means"
+    )
+    baseline: Reward | None = Field(None, description="the mean of the other arms, beside a difference")
+    delta: Annotated[float, Field(gt=0.0, lt=0.5)]
+    family: Kind = "gaussian"
+    rates: Kind = "constant"
+    daily: Annotated[float, Field(gt=0.0, le=1e12, allow_inf_nan=False)] | None = Field(
+        None, description="trials a day, for days instead of trials"
+    )
 
 
 class Ask(Form):

@@ -10,16 +10,16 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fairbai.service import trials
+from fairbai.service import sessions, trials
 from fairbai.service.book import encode
 from fairbai.service.database import TROUBLE
-from fairbai.service.keys import ROLES, unauthorized
+from fairbai.service.keys import ROLES
 from fairbai.service.metrics import Metrics
 from fairbai.service.refusals import Refusal, failed, invalid, no_such_experiment, of_database
 from fairbai.service.service import Service
 
 FOR_WRITERS = ("/ask", "/tell", "/batches")
-OPEN = ("/healthz",)
+FOR_READERS = ("/v1/plan",)  # which changes nothing
 PREFIX = "/v1/experiments/"
 ID = re.compile("[0-9a-f]{1,32}")
 DIRECT = {"ask": trials.ask, "tell": trials.tell}
@@ -94,16 +94,19 @@ class Gate:
 
     async def _check_role(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
         path = scope["path"]
-        if path in OPEN:
+        if not path.startswith(PREFIX) and sessions.OPEN.fullmatch(path):
             return
         keyring = self._service().keyring
-        scheme, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-        if scheme.lower() != "bearer" or not token:
-            raise unauthorized("the header Authorization must be 'Bearer <key>'")
-        role = keyring.recall(token)
-        if role is None:
-            address = scope["client"][0] if scope.get("client") else ""
-            role = await run_in_threadpool(keyring.role, token, address)
+        try:
+            token, by_cookie = sessions.token_of(headers)
+            role = keyring.recall(token)
+            if role is None:
+                address = scope["client"][0] if scope.get("client") else ""
+                role = await run_in_threadpool(keyring.role, token, address)
+        except Refusal as refusal:
+            raise sessions.sign_in_first(refusal, scope) from None
+        if by_cookie:
+            sessions.check_csrf(scope["method"], headers, token)
         needed = _needed(scope["method"], path)
         if ROLES.index(role) < ROLES.index(needed):
             raise Refusal(403, "The key may not do this", f"a key of role {needed} is needed, got one of role {role}")
@@ -132,7 +135,7 @@ class Gate:
 
 
 def _needed(method: str, path: str) -> str:
-    if method in ("GET", "HEAD", "OPTIONS"):
+    if method in ("GET", "HEAD", "OPTIONS") or path in FOR_READERS:
         return "reader"
     return "writer" if path.endswith(FOR_WRITERS) else "admin"
 

@@ -30,6 +30,7 @@ class Key:
     hash: str
     role: str
     revoked: bool
+    name: str = ""
 
 
 def create_key(database: Database, role: str, name: str = "") -> str:
@@ -77,7 +78,12 @@ def find_key(database: Database, key: str) -> Key | None:
     """The key of an id."""
     with database.reader.connect() as connection:
         row = connection.execute(select(keys).where(keys.c.id == key)).one_or_none()
-    return None if row is None else Key(row.id, row.hash, row.role, row.revoked_at is not None)
+    return None if row is None else Key(row.id, row.hash, row.role, row.revoked_at is not None, row.name)
+
+
+def key_id(token: str) -> str:
+    """The id in a key; empty where it is none."""
+    return _parts(token)[0]
 
 
 def _hash(secret: str) -> str:

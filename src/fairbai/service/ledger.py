@@ -21,7 +21,10 @@ from fairbai.service.refusals import Refusal, no_such_experiment
 from fairbai.service.schema import events, experiments, history, tickets
 
 MOST_BOOKS = 256  # in memory
-CHANGING = ("version", "state", "decided", "stopped", "closed", "recommendation", "assigned", "observed")
+CHANGING = (
+    *("version", "state", "decided", "stopped", "closed", "recommendation", "assigned", "observed"),
+    *("progress", "floors_kept"),
+)
 
 INSERT_EVENTS, INSERT_TICKETS, INSERT_POINTS = inserting(events), inserting(tickets), replacing(history)
 UPDATE_TOLD = updating(tickets, ("experiment", "number"), ("reward",), waiting=false())
@@ -175,6 +178,7 @@ def _insert(connection: Connection, page: Page, key: str | None) -> tuple[str, d
         if before is not None:
             return before.id, json.loads(before.config)
     row = {"id": page.experiment, "key": key, "name": page.book.config["name"], "created_at": page.at, "config": config}
+    row["arms"] = len(page.book.labels)
     connection.execute(experiments.insert(), {**row, **page.book.row()})
     INSERT_EVENTS.run(connection, page.new_events)
     return page.experiment, page.book.config

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Row, and_, or_, select
+from sqlalchemy import Row, select
 
 from fairbai.identifier import Status
 from fairbai.service.book import Book, finite, means
@@ -16,28 +16,10 @@ from fairbai.service.schema import experiments, history
 from fairbai.stopping import Mixture, TwoSidedMixture
 from fairbai.stopping.intervals import intervals
 
-LISTED = [experiments.c[name] for name in ("id", "name", "created_at", "decided", "stopped", "closed")]
-LISTED += [experiments.c[name] for name in ("recommendation", "assigned", "observed")]
-
 
 def iso(at: float) -> str:
     """A time as text, in UTC."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def listed(database: Database, limit: int, after: str | None) -> dict[str, Any]:
-    """Experiments, newest first; ``after`` is the last id of the page before."""
-    statement = select(*LISTED).order_by(experiments.c.created_at.desc(), experiments.c.id.desc()).limit(limit + 1)
-    with database.reader.connect() as connection:
-        if after is not None:
-            found = connection.execute(select(experiments.c.created_at).where(experiments.c.id == after)).one_or_none()
-            if found is None:
-                raise no_such_experiment(after)
-            same_time = and_(experiments.c.created_at == found.created_at, experiments.c.id < after)
-            statement = statement.where(or_(experiments.c.created_at < found.created_at, same_time))
-        rows = connection.execute(statement).all()
-    shown = [{**row._mapping, "created_at": iso(row.created_at)} for row in rows[:limit]]
-    return {"experiments": shown, "next": shown[-1]["id"] if len(rows) > limit else None}
 
 
 def row_of(database: Database, experiment: str) -> Row[Any]:
@@ -51,8 +33,17 @@ def row_of(database: Database, experiment: str) -> Row[Any]:
 
 def status(database: Database, experiment: str) -> dict[str, Any]:
     """The whole status of an experiment."""
+    return described(*opened(database, experiment))
+
+
+def opened(database: Database, experiment: str) -> tuple[Row[Any], Book]:
+    """The row of an experiment, and its book."""
     row = row_of(database, experiment)
-    book = Book.read(row.config, row.state)
+    return row, Book.read(row.config, row.state)
+
+
+def described(row: Row[Any], book: Book) -> dict[str, Any]:
+    """The status of an experiment as clients see it."""
     now = book.identifier.status()
     pending = now.assigned - now.observed - np.array(book.expired)
     return {
@@ -91,6 +82,7 @@ def _arms(book: Book, now: Status, pending: Any) -> list[dict[str, Any]]:
             "interval": [finite(ends[arm, 0]), finite(ends[arm, 1])],
             "share": float(now.shares[arm]),
             "floor": float(now.floors[arm]),
+            "ceiling": float(now.ceilings[arm]),
         }
         for arm, (label, mean) in enumerate(zip(book.labels, means(now), strict=True))
     ]

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from fairbai.service import answers, export, forms, operations, reading, trials
+from fairbai.service import answers, export, forms, listing, operations, reading, trials
 from fairbai.service.book import Book, encode, new_book
 from fairbai.service.refusals import Refusal, invalid
 from fairbai.service.service import Service
@@ -20,7 +20,7 @@ KEY_HEADER = "idempotency-key"
 EXPORTS: dict[str, Any] = {"content": {kind.split(";")[0]: {"schema": {}} for kind in export.MEDIA.values()}}
 
 
-def _body(form: str, with_key: bool = False) -> dict[str, Any]:
+def described_body(form: str, with_key: bool = False) -> dict[str, Any]:
     """The part of OpenAPI that describes the body of a request, and whether it may have an Idempotency-Key."""
     schema = {"$ref": f"#/components/schemas/{form}"}
     described: dict[str, Any] = {
@@ -39,11 +39,13 @@ def _body(form: str, with_key: bool = False) -> dict[str, Any]:
     return described
 
 
-def _json(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def json_answer(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """An answer as JSON."""
     return Response(encode(content), status, headers, media_type="application/json")
 
 
-def _service(request: Request) -> Service:
+def service_of(request: Request) -> Service:
+    """The service that a request came to."""
     service: Service = request.app.state.service
     return service
 
@@ -55,7 +57,7 @@ def _service(request: Request) -> Service:
     "/experiments",
     status_code=201,
     response_model=answers.Created,
-    openapi_extra=_body("Experiment", with_key=True),
+    openapi_extra=described_body("Experiment", with_key=True),
     tags=["experiments"],
 )
 async def create(request: Request) -> Response:
@@ -63,10 +65,10 @@ async def create(request: Request) -> Response:
     form: forms.Experiment = trials.parse(EXPERIMENT, await request.body())
     key = trials.checked_key(request.headers.get(KEY_HEADER))
     name, book = secrets.token_hex(8), await run_in_threadpool(_book, form)
-    experiment, found = await _service(request).writer.submit(lambda ledger: ledger.create(name, book, key))
+    experiment, found = await service_of(request).writer.submit(lambda ledger: ledger.create(name, book, key))
     if experiment != name and not _same(form, found):
         raise Refusal(409, "The key was used before", "Idempotency-Key must be new: it stands for another experiment")
-    return _json({"id": experiment, **found}, 201, {"Location": f"/v1/experiments/{experiment}"})
+    return json_answer({"id": experiment, **found}, 201, {"Location": f"/v1/experiments/{experiment}"})
 
 
 def _book(form: forms.Experiment) -> Book:
@@ -90,21 +92,28 @@ async def list_experiments(
     after: Annotated[
         str | None, Query(max_length=32, pattern="^[0-9a-f]+$", description="the `next` of a list")
     ] = None,
+    state: listing.State | None = None,
+    search: Annotated[
+        str, Query(max_length=forms.MOST_LABEL, pattern=r"^[^\x00-\x1f\x7f]*$", description="a part of the name")
+    ] = "",
+    sort: listing.Sort = "created",
+    descending: bool = True,
 ) -> Response:
-    """Experiments, newest first."""
-    return _json(await run_in_threadpool(reading.listed, _service(request).database, limit, after))
+    """Experiments, newest first unless another order is asked for."""
+    order = (limit, after, state, search, sort, descending)
+    return json_answer(await run_in_threadpool(listing.listed, service_of(request).database, *order))
 
 
 @router.get("/experiments/{experiment}", response_model=answers.Status, tags=["experiments"])
 async def status(request: Request, experiment: str) -> Response:
     """All that is known of an experiment."""
-    return _json(await run_in_threadpool(reading.status, _service(request).database, experiment))
+    return json_answer(await run_in_threadpool(reading.status, service_of(request).database, experiment))
 
 
 @router.post("/experiments/{experiment}/close", response_model=answers.Answer, tags=["experiments"])
 async def close(request: Request, experiment: str) -> Response:
     """Stop by hand, for ever. Rewards of tickets that are out are still counted, and do not change the answer."""
-    return _json(await _service(request).writer.submit(operations.Close(experiment)))
+    return json_answer(await service_of(request).writer.submit(operations.Close(experiment)))
 
 
 # --- trials -----------------------------------------------------------------------------------------------------
@@ -113,22 +122,22 @@ async def close(request: Request, experiment: str) -> Response:
 @router.post(
     "/experiments/{experiment}/ask",
     response_model=answers.Asked,
-    openapi_extra=_body("Ask", with_key=True),
+    openapi_extra=described_body("Ask", with_key=True),
     tags=["trials"],
 )
 async def ask(request: Request, experiment: str) -> Response:
     """Tickets for the next trials, each with its arm."""
     key = request.headers.get(KEY_HEADER)
-    text = await trials.ask(_service(request).writer, experiment, await request.body(), key)
+    text = await trials.ask(service_of(request).writer, experiment, await request.body(), key)
     return Response(text, media_type="application/json")
 
 
 @router.post(
-    "/experiments/{experiment}/tell", response_model=answers.Told, openapi_extra=_body("Tell"), tags=["trials"]
+    "/experiments/{experiment}/tell", response_model=answers.Told, openapi_extra=described_body("Tell"), tags=["trials"]
 )
 async def tell(request: Request, experiment: str) -> Response:
     """What tickets earned. The same reward again is accepted and changes nothing."""
-    text = await trials.tell(_service(request).writer, experiment, await request.body(), None)
+    text = await trials.tell(service_of(request).writer, experiment, await request.body(), None)
     return Response(text, media_type="application/json")
 
 
@@ -143,13 +152,13 @@ async def policy(
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
     """The share of every arm in the next trials, for nodes that choose by themselves."""
-    service = _service(request)
+    service = service_of(request)
     seconds = service.settings.policy_seconds
     tag, found = await run_in_threadpool(reading.policy, service.database, experiment, trials, seconds)
     headers = {"ETag": tag, "Cache-Control": f"private, max-age={int(seconds)}"}
     if if_none_match is not None and _matches(tag, if_none_match):
         return Response(status_code=304, headers=headers)
-    return _json(found, headers=headers)
+    return json_answer(found, headers=headers)
 
 
 def _matches(tag: str, if_none_match: str) -> bool:
@@ -161,20 +170,20 @@ def _matches(tag: str, if_none_match: str) -> bool:
 @router.post(
     "/experiments/{experiment}/batches",
     response_model=answers.Reported,
-    openapi_extra=_body("Batch"),
+    openapi_extra=described_body("Batch"),
     tags=["edge mode"],
 )
 async def batches(request: Request, experiment: str) -> Response:
     """Trials that a node assigned by itself, as counts and sums. The same batch again changes nothing."""
     form: forms.Batch = trials.parse(BATCH, await request.body())
-    service = _service(request)
+    service = service_of(request)
     labels = await run_in_threadpool(service.labels, experiment)
     for label in (*form.pulls, *form.sums):
         if label not in labels:
             raise Refusal(404, "No such arm", f"arm must be one of this experiment, got {label!r}")
     pulls = [form.pulls.get(label, 0) for label in labels]
     sums = [float(form.sums.get(label, 0.0)) for label in labels]
-    return _json(
+    return json_answer(
         await service.writer.submit(operations.Batch(experiment, f"{experiment}:batch:{form.batch}", pulls, sums))
     )
 
@@ -189,7 +198,7 @@ async def events(
     form: Annotated[Literal["csv", "ndjson", "parquet"], Query(alias="format")] = "csv",
 ) -> Response:
     """The whole log."""
-    chunks = await run_in_threadpool(export.export, _service(request).database, experiment, form)
+    chunks = await run_in_threadpool(export.export, service_of(request).database, experiment, form)
     headers = {"Content-Disposition": f'attachment; filename="{experiment}.{form}"'}
     return StreamingResponse(chunks, headers=headers, media_type=export.MEDIA[form])
 
@@ -199,4 +208,4 @@ async def history(
     request: Request, experiment: str, most: Annotated[int, Query(alias="points", ge=2, le=1000)] = 200
 ) -> Response:
     """Shares, means and GLR over time, at about geometrically growing numbers of trials."""
-    return _json(await run_in_threadpool(reading.points, _service(request).database, experiment, most))
+    return json_answer(await run_in_threadpool(reading.points, service_of(request).database, experiment, most))

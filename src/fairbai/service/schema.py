@@ -36,6 +36,9 @@ experiments = Table(
     Column("recommendation", Text),
     Column("assigned", BigInteger, nullable=False),
     Column("observed", BigInteger, nullable=False),
+    Column("arms", Integer),  # null in a row that an older version wrote and that is not yet filled
+    Column("progress", Double),  # the evidence over its threshold
+    Column("floors_kept", Boolean),  # null as long as all that is promised is for the stop
     Index("experiments_newest", "created_at", "id"),
 )
 

@@ -6,11 +6,13 @@ from collections.abc import Callable
 import uvicorn
 
 from fairbai.service import metrics
-from fairbai.service.database import open_database, upgrade
-from fairbai.service.keys import first_key
+from fairbai.service.database import Database, open_database, upgrade
+from fairbai.service.demo import KEY_NAME
+from fairbai.service.keys import create_key, first_key, list_keys, revoke_key
 from fairbai.service.settings import Settings
 
 PATIENCE = 120  # seconds: a worker that compiles the kernels for the first time does not answer meanwhile
+GRACE = 30  # seconds that open connections have when the server stops; what was acknowledged is on disk anyway
 APP = "fairbai.service.app:from_environment"
 
 
@@ -23,12 +25,17 @@ def serve(settings: Settings, host: str, port: int, workers: int, say: Callable[
                 f"workers must be 1 on SQLite, where one process writes, got {workers}: "
                 "use PostgreSQL for more (--database postgresql://user@host/name)"
             )
+        if settings.demo and workers > 1:
+            raise ValueError(f"workers must be 1 with --demo, got {workers}")
         upgrade(database)
         first = first_key(database)
+        demo = (first or demo_key(database)) if settings.demo else None
     finally:
         database.close()
     if first is not None:
         say(f"admin key (it is shown only once): {first}")
+    if demo is not None:
+        say(f"demo: open http://{host}:{port}/ and sign in with {demo}")
     settings.to_environment()
     if workers == 1:  # which needs no directory, and would leave it behind: uvicorn ends it with the signal it got
         _run(host, port, workers)
@@ -48,4 +55,13 @@ def _run(host: str, port: int, workers: int) -> None:
         access_log=False,  # it would cost as much as the requests, and proxies write one anyway
         server_header=False,
         timeout_worker_healthcheck=PATIENCE,
+        timeout_graceful_shutdown=GRACE,
     )
+
+
+def demo_key(database: Database) -> str:
+    """A key to see the demonstration with; the one of the last time is ended."""
+    for key in list_keys(database):
+        if key["name"] == KEY_NAME and key["revoked_at"] is None:
+            revoke_key(database, key["id"])
+    return create_key(database, "admin", KEY_NAME)

@@ -8,10 +8,13 @@ from functools import lru_cache
 from fairbai.service import leases
 from fairbai.service.book import Book, encode, new_book
 from fairbai.service.database import open_database, upgrade
+from fairbai.service.demo import Demo
 from fairbai.service.keys import Keyring
 from fairbai.service.metrics import Metrics
 from fairbai.service.reading import row_of
+from fairbai.service.replay import Replays
 from fairbai.service.settings import Settings
+from fairbai.service.streams import Streams
 from fairbai.service.writer import Writer
 
 
@@ -29,6 +32,9 @@ class Service:
         upgrade(self.database)
         self.keyring = Keyring(self.database, settings.failures)
         self.writer = Writer(self.database, metrics)
+        self.streams, self.replays = Streams(self.database), Replays(self.database)
+        self._demo = Demo(self.database, self.writer)
+        self._playing: asyncio.Task[None] | None = None
         self.labels = lru_cache(maxsize=1000)(self._labels)
         metrics.watch(lambda: self.writer.waiting)
 
@@ -37,13 +43,23 @@ class Service:
         await asyncio.to_thread(_warm_up)
         self.writer.start()
         self._sweeping = asyncio.create_task(leases.sweep_for_ever(self.database, self.writer, self.settings.sweep))
+        if self.settings.demo:
+            await self._demo.begin()
+            self._playing = asyncio.create_task(self._demo.play())
+
+    @property
+    def demo(self) -> str | None:
+        """The experiment that plays by itself, if there is one."""
+        return self._demo.experiment
 
     async def stop(self) -> None:
         """Finish what was begun, whatever goes wrong on the way."""
+        self.streams.close()
         try:
-            self._sweeping.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._sweeping
+            for task in filter(None, (self._sweeping, self._playing)):
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
         finally:
             try:
                 await self.writer.stop()

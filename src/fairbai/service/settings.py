@@ -20,6 +20,7 @@ class Settings:
         failures: Wrong keys a minute of an address.
         sweep: Seconds between two searches for tickets whose lease ran out.
         policy_seconds: How long a policy holds.
+        demo: Whether a demonstration plays by itself.
     """
 
     database: str = DEFAULT
@@ -28,6 +29,7 @@ class Settings:
     failures: int = 20
     sweep: float = 5.0
     policy_seconds: float = 60.0
+    demo: bool = False
 
     def to_environment(self) -> None:
         """Hand the settings on to processes that are started from here."""

@@ -1,6 +1,6 @@
 """Replaying logs: what is stored must be exactly what the log gives."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
@@ -23,12 +23,15 @@ def verify(database: Database) -> Iterator[tuple[str, list[str]]]:
             yield name, verify_experiment(connection, name)
 
 
-def verify_experiment(connection: Connection, experiment: str) -> list[str]:
+def verify_experiment(
+    connection: Connection, experiment: str, progress: Callable[[int], None] = lambda checked: None
+) -> list[str]:
     """Replay the log of an experiment from its creation; returns what differs, in words.
 
     Args:
         connection: Sees the database as it was at one moment, so that the service may go on meanwhile.
         experiment: Its id.
+        progress: Hears how many events are checked.
     """
     row = connection.execute(select(experiments).where(experiments.c.id == experiment)).one()
     log = whole_log(connection, experiment, row.version)
@@ -51,6 +54,7 @@ def verify_experiment(connection: Connection, experiment: str) -> list[str]:
             except Exception as error:
                 return [f"event {event.sequence} ({event.kind}) cannot be repeated: {error}"]
         differences = _compare_event(page, event)
+        progress(event.sequence)
         kept.take(page)
     if page.new_events:
         differences.append(f"event {page.new_events[0]['sequence']} ({page.new_events[0]['kind']}) is missing")
@@ -107,6 +111,7 @@ def _surplus(connection: Connection, page: Page) -> list[str]:
 def _compare_state(page: Page, row: Row[Any]) -> list[str]:
     stored = dict(row._mapping)
     again = {"config": encode(page.book.config), "name": page.book.config["name"], **page.book.row()}
+    del again["progress"]  # whose threshold is found now and then, and not from the log
     return [f"{name} is {stored[name]!r}, replayed {value!r}" for name, value in again.items() if stored[name] != value]
 
 

@@ -1,0 +1,114 @@
+"""A demonstration: an experiment with live traffic that is simulated, through the same operations as real calls."""
+
+import asyncio
+import logging
+import random
+import secrets
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import not_, select
+
+from fairbai.service import forms
+from fairbai.service.book import new_book
+from fairbai.service.database import Database
+from fairbai.service.operations import Ask, Tell
+from fairbai.service.refusals import Refusal
+from fairbai.service.schema import experiments
+from fairbai.service.writer import Writer
+
+NAME = "Demo: which button is clicked most?"
+KEY_NAME = "fairbai serve --demo"
+RATES = {"green": 0.12, "blue": 0.24, "red": 0.15}
+TICK = 0.25  # seconds
+PACE = 15.0  # visitors a second: the decision comes after about a minute
+WAIT = 1.5  # seconds until most visitors have clicked or gone
+LEASE = 20.0  # seconds that a click is waited for
+LOST, LATE = 0.03, 0.02  # visitors of whom nothing is heard, and of whom it is heard too late
+
+log = logging.getLogger("fairbai.service")
+
+
+@dataclass
+class Demo:
+    """The traffic of the demonstration.
+
+    Attributes:
+        database: Where the experiment is looked for.
+        writer: What carries the operations out.
+        experiment: Its id, once it has begun.
+    """
+
+    database: Database
+    writer: Writer
+    experiment: str | None = None
+    _random: random.Random = field(default_factory=random.Random)
+    _due: list[tuple[float, int, float]] = field(default_factory=list)  # when which ticket earns what
+
+    async def begin(self) -> str:
+        """Go on with the demonstration that runs, or begin one; returns its id."""
+        self.experiment = await asyncio.to_thread(self._running) or await self._create()
+        return self.experiment
+
+    def _running(self) -> str | None:
+        statement = select(experiments.c.id).where(experiments.c.name == NAME, not_(experiments.c.stopped))
+        with self.database.reader.connect() as connection:
+            found: str | None = connection.execute(statement.limit(1)).scalar_one_or_none()
+        return found
+
+    async def _create(self) -> str:
+        form = forms.Experiment(
+            name=NAME,
+            arms=list(RATES),
+            delta=0.05,
+            family="bernoulli",
+            rates={"kind": "constant", "floor": 0.25},
+            stopping={"kind": "mixture", "kappa": 60.0},
+            seed=None,
+            lease=LEASE,
+        )
+        name, book = secrets.token_hex(8), new_book(form.config())
+        await self.writer.submit(lambda ledger: ledger.create(name, book))
+        return name
+
+    async def play(self) -> None:
+        """Send visitors until the experiment has stopped and the last click has come."""
+        clock, going = asyncio.get_running_loop().time, True
+        while going or self._due:
+            await asyncio.sleep(TICK)
+            try:
+                if going:
+                    going = await self._visit(clock())
+                await self._click(clock())
+            except Refusal as refusal:  # the database is away for a while
+                log.warning("demo: %s", refusal.detail)
+
+    async def _visit(self, now: float) -> bool:
+        """Some visitors come; returns whether there may be more."""
+        count = sum(self._random.random() < PACE * TICK / 20 for _ in range(20))
+        if count == 0:
+            return True
+        try:
+            answer = await self.writer.submit(Ask(str(self.experiment), None, count))
+        except Refusal as refusal:
+            if refusal.status == 409:  # it has stopped, or somebody has closed it
+                return False
+            raise
+        for given in answer["tickets"]:
+            self._expect(given, now)
+        return True
+
+    def _expect(self, given: dict[str, Any], now: float) -> None:
+        fate, clicks = self._random.random(), self._random.random() < RATES[given["arm"]]
+        if fate < LOST:
+            return
+        wait = LEASE + 10.0 if fate < LOST + LATE else self._random.expovariate(1.0 / WAIT)
+        self._due.append((now + wait, int(given["ticket"]), float(clicks)))
+
+    async def _click(self, now: float) -> None:
+        """Tell what is known by now."""
+        ready = [entry for entry in self._due if entry[0] <= now]
+        if ready:
+            told = [(ticket, reward) for _, ticket, reward in ready]
+            await self.writer.submit(Tell(str(self.experiment), None, list(told)))
+            self._due = [entry for entry in self._due if entry[0] > now]

@@ -1,0 +1,11 @@
+"use strict";
+const figures = JSON.parse(document.getElementById("figures").textContent);
+for (const [name, figure] of Object.entries(figures)) {
+  const layout = {
+    ...figure.layout,
+    font: { family: "system-ui, sans-serif", size: 13 },
+    margin: { t: 30, r: 20, b: 60, l: 70 },
+    legend: { orientation: "h", y: 1.02, yanchor: "bottom" },
+  };
+  Plotly.newPlot(`figure-${name}`, figure.data, layout, { responsive: true, displaylogo: false });
+}

@@ -1,0 +1,137 @@
+// The audit: what was promised, what was kept on the whole path, and whether the log replays.
+
+import { get, Problem, reason, signIn } from "./api.js";
+import { badge, complain, facts, find, make, row, say } from "./dom.js";
+import { age, count, decimal, moment, NONE, percent } from "./format.js";
+import { frame } from "./frame.js";
+
+const id = location.pathname.split("/")[2];
+const at = `/v1/experiments/${id}`;
+const STATES = { running: ["Running"], decided: ["Decided", "good"], closed: ["Closed", "warn"] };
+const NAMES = {
+  family: "Rewards",
+  rates: "Shares",
+  sampling: "Sampling rule",
+  stopping: "Stopping rule",
+  settle: "Goes on until floors are met",
+  seed: "Seed",
+  lease: "Lease of a ticket (seconds)",
+};
+const VERDICTS = {
+  true: ["Every share that was promised was given.", "good"],
+  false: ["A share that was promised was not given.", "bad"],
+  null: ["The shares of this experiment are promised for its end, which has not come yet.", ""],
+};
+const COLUMNS = {
+  Arm: ({ arm, arms }) => arm ?? arms.join(" and "),
+  Trials: ({ assigned }) => count(assigned),
+  Share: ({ share }) => percent(share, 2),
+  Floor: ({ floor }) => percent(floor, 2),
+  "Furthest behind it (trials)": ({ behind }) => decimal(behind, 3),
+  "Allowed (trials)": ({ behind_allowed: allowed }) => decimal(allowed, 3),
+  "Missing now (trials)": ({ missing }) => decimal(missing, 3),
+};
+const CEILINGS = {
+  Ceiling: ({ ceiling }) => (ceiling < 1 ? percent(ceiling, 2) : NONE),
+  "Furthest above it (trials)": ({ above }) => decimal(above, 3),
+  "Allowed above (trials)": ({ above_allowed: allowed }) => decimal(allowed, 3),
+};
+
+function show(audit) {
+  document.title = `Audit of ${audit.name} · fairbai`;
+  say(find("name"), `Audit of ${audit.name}`);
+  find("state").replaceChildren(badge(...STATES[audit.state]));
+  tell(find("verdict"), ...VERDICTS[audit.kept]);
+  find("verdict").classList.add("sentence");
+  list(find("promised"), audit.promise.sentences);
+  list(find("found"), audit.findings);
+  table(audit);
+  facts(find("settings"), settings(audit));
+  if (audit.replay) conclude(audit.replay, ` (${age(audit.replay.at)})`);
+}
+
+const list = (element, sentences) => element.replaceChildren(...sentences.map((sentence) => make("li", {}, sentence)));
+
+function table({ arms, groups }) {
+  const limited = arms.some(({ ceiling }) => ceiling < 1);
+  const columns = Object.entries(limited ? { ...COLUMNS, ...CEILINGS } : COLUMNS);
+  const labels = columns.map(([label]) => label);
+  const numbers = labels.map((_, index) => index).slice(1);
+  const head = (label, index) =>
+    make("th", { role: "columnheader", scope: "col", className: index ? "number" : "" }, label);
+  find("head").replaceChildren(...labels.map(head));
+  const cells = (arm) => columns.map(([, value]) => value(arm));
+  find("arms").replaceChildren(...[...arms, ...groups].map((arm) => row(labels, cells(arm), numbers)));
+}
+
+function settings(audit) {
+  const { delta, ...rest } = audit.settings;
+  const why = audit.promise.proved ? "proved" : "by a heuristic";
+  const decided = audit.decided_after === null ? "not yet" : `after ${count(audit.decided_after)} trials`;
+  const first = [
+    ["Begun", moment(audit.created_at)],
+    ["Trials", `${count(audit.trials)}, of which ${count(audit.observed)} with a reward`],
+    ["Decided", decided],
+    ["Answer", audit.recommendation ?? "none yet"],
+    ["Chance of a wrong answer", `at most ${percent(delta, 3)}, ${why}`],
+  ];
+  const others = Object.entries(rest).map(([name, value]) => [NAMES[name] ?? name, described(value)]);
+  return [...first, ...others, ["Version", `fairbai ${audit.library}`]];
+}
+
+/** A setting as text: the kind of a rule, and what is set about it. */
+function described(value) {
+  if (value === null || typeof value !== "object") return String(value);
+  const { kind, ...rest } = value;
+  const set = Object.entries(rest).map(([name, part]) => `${name} ${JSON.stringify(part)}`);
+  return [kind, ...set].filter(Boolean).join(", ");
+}
+
+// --- the replay
+
+async function replay() {
+  find("replay").disabled = true;
+  find("progress").hidden = false;
+  tell(find("replayed"), "Replaying …", "");
+  try {
+    for await (const line of lines(`${at}/audit/replay`)) {
+      if (line.failed) throw new Problem(500, { detail: "The replay broke off; the log of the service says why." });
+      find("progress").value = line.of ? line.checked / line.of : 1;
+      if (line.done) conclude(line);
+    }
+  } catch (error) {
+    tell(find("replayed"), reason(error), "bad");
+  }
+  find("replay").disabled = false;
+  find("progress").hidden = true;
+}
+
+function conclude({ checked, differences, seconds }, when = "") {
+  const what = `${count(checked)} events in ${decimal(seconds, 2)} seconds${when}`;
+  if (differences.length === 0) tell(find("replayed"), `The log gives exactly what is stored: ${what}.`, "good");
+  else tell(find("replayed"), `The log does not give what is stored: ${what}: ${differences.join("; ")}`, "bad");
+}
+
+function tell(element, text, kind) {
+  complain(element, text);
+  element.className = `message ${kind}`.trim();
+}
+
+/** The lines of JSON that an address streams. */
+async function* lines(path) {
+  const response = await fetch(path, { cache: "no-store" });
+  if (response.status === 401) await signIn();
+  if (!response.ok) throw new Problem(response.status, await response.json().catch(() => null));
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const parts = (rest + part.value).split("\n");
+    rest = parts.pop();
+    yield* parts.filter(Boolean).map((text) => JSON.parse(text));
+  }
+}
+
+find("back").href = `/experiments/${id}`;
+find("replay").addEventListener("click", replay);
+frame();
+get(`${at}/audit`).then(show, (error) => complain(find("problem"), reason(error)));

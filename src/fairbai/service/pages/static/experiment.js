@@ -1,0 +1,122 @@
+// One experiment, while it runs and after.
+
+import { get, post, reason } from "./api.js";
+import { draw } from "./charts.js";
+import { badge, complain, find, latest, row, say } from "./dom.js";
+import { about, age, count, decimal, interval, known, mean, moment, percent, state } from "./format.js";
+import { frame } from "./frame.js";
+import { follow } from "./live.js";
+import { snippets } from "./snippets.js";
+
+const id = location.pathname.split("/")[2];
+const at = `/v1/experiments/${id}`;
+const CHARTS = { shares: "shares", means: "means", evidence: "evidence", trials: "trials-chart" };
+const LABELS = ["Arm", "Trials", "Rewards", "Pending", "Mean", "Interval", "Share", "Floor"];
+const MODES = {
+  live: "Live",
+  polling: "Live, every few seconds",
+  lost: "Connecting again …",
+  over: "Over: nothing more will come",
+};
+const PAUSE = 1500; // ms between two drawings
+
+let shown = null; // the newest status
+
+/** The sentence and the charts, which cost more than the status: drawn with pauses. */
+const refresh = latest(async () => {
+  try {
+    const [{ sentence }, { figures }] = await Promise.all([get(`${at}/summary`), get(`${at}/figures`)]);
+    say(find("sentence"), sentence);
+    if (shown.decided || shown.closed) say(find("announced"), sentence); // not every number on the way
+    for (const [name, place] of Object.entries(CHARTS)) draw(find(place), figures[name]);
+  } catch (error) {
+    complain(find("problem"), reason(error));
+  }
+  await new Promise((resume) => setTimeout(resume, PAUSE));
+});
+
+function show(status) {
+  if (shown && status.version <= shown.version) return;
+  shown = status;
+  complain(find("problem"), null);
+  document.title = `${status.name} · fairbai`;
+  say(find("name"), status.name);
+  find("state").replaceChildren(badge(...state(status)));
+  find("sentence").classList.toggle("good", status.decided);
+  tiles(status);
+  const family = status.config.family.kind;
+  find("arms").replaceChildren(...status.arms.map((arm) => line(arm, family)));
+  permit();
+  refresh();
+}
+
+function tiles(status) {
+  const { trials, observed, pending, late, expired, glr, threshold, created_at: created } = status;
+  say(find("trials"), count(trials));
+  say(find("begun"), `begun ${age(created)}`);
+  find("begun").title = moment(created);
+  say(find("evidence-now"), decimal(glr, 3));
+  say(find("threshold"), known(threshold) ? `of ${decimal(threshold, 3)} needed` : "before the first rewards");
+  say(find("to-go"), status.stopped ? "0" : about(status.expected_trials_to_go));
+  say(find("stop"), ending(status));
+  say(find("pending"), count(pending));
+  say(find("observed"), `${count(observed)} have come`);
+  say(find("late"), count(late));
+  say(find("expired"), `${count(expired)} no longer waited for`);
+}
+
+function ending({ decided, stopped, proved }) {
+  if (stopped && !decided) return "closed by hand";
+  if (decided) return proved ? "the answer is proved" : "the answer is by a heuristic";
+  return proved ? "until a proved answer" : "until an answer by a heuristic";
+}
+
+function line(arm, family) {
+  const cells = [arm.arm, count(arm.assigned), count(arm.observed), count(arm.pending), mean(arm.mean, family)];
+  cells.push(known(arm.mean) ? interval(arm.interval, family) : "–", percent(arm.share, 2), percent(arm.floor, 2));
+  return row(LABELS, cells, [1, 2, 3, 4, 6, 7]);
+}
+
+function tell(mode) {
+  say(find("live"), MODES[mode]);
+  find("live").classList.toggle("on", mode === "live" || mode === "polling");
+}
+
+// --- closing
+
+async function permit() {
+  const { role } = await frame();
+  const over = shown?.stopped ?? true;
+  find("close").setAttribute("aria-disabled", String(role !== "admin" || over));
+  if (role !== "admin") say(find("close-note"), `Closing needs a key of role admin; yours is ${role}.`);
+  else if (shown?.stopped) say(find("close-note"), "There is nothing to close: the experiment has ended.");
+}
+
+function ask() {
+  if (find("close").getAttribute("aria-disabled") === "true") return;
+  const answer = shown.recommendation === null ? "without an answer" : `with ${shown.recommendation} as its answer`;
+  const sure = shown.decided ? "" : " This answer is not yet sure.";
+  const ends = `“${shown.name}” ends after ${count(shown.trials)} trials, ${answer}.`;
+  say(find("confirm-text"), `${ends}${sure} It cannot go on later.`);
+  find("confirm").returnValue = "";
+  find("confirm").showModal();
+}
+
+async function close() {
+  if (find("confirm").returnValue !== "yes") return;
+  try {
+    await post(`${at}/close`);
+    show(await get(at));
+  } catch (error) {
+    complain(find("problem"), reason(error));
+  }
+}
+
+find("close").addEventListener("click", ask);
+find("confirm").addEventListener("close", close);
+find("report").href = `${at}/report`;
+for (const form of ["csv", "ndjson", "parquet"]) find(form).href = `${at}/events?format=${form}`;
+find("audit").href = `/experiments/${id}/audit`;
+snippets(find("code"), id);
+permit();
+follow(id, { show, tell, fail: (error) => complain(find("problem"), reason(error)) });

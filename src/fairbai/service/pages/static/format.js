@@ -1,0 +1,66 @@
+// Numbers, shares and times as people read them.
+
+const NARROW = "\u202f"; // a space that does not break
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const date = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+
+const UNITS = [
+  ["day", 86400],
+  ["hour", 3600],
+  ["minute", 60],
+  ["second", 1],
+];
+
+export const NONE = "–";
+
+export const known = (value) => value !== null && value !== undefined && Number.isFinite(value);
+
+export const count = (value) => (known(value) ? whole.format(value) : NONE);
+
+/** An estimate: three digits are more than is known. */
+export function about(value) {
+  if (!known(value)) return NONE;
+  return new Intl.NumberFormat("en", { maximumSignificantDigits: 3 }).format(Math.ceil(value));
+}
+
+export function percent(share, digits = 1) {
+  if (!known(share)) return NONE;
+  return `${new Intl.NumberFormat("en", { maximumFractionDigits: digits }).format(100 * share)}${NARROW}%`;
+}
+
+export function decimal(value, digits = 4) {
+  if (!known(value)) return NONE;
+  return new Intl.NumberFormat("en", { maximumSignificantDigits: digits }).format(value);
+}
+
+/** A mean: of yes or no it is a share. */
+export const mean = (value, family) => (family === "bernoulli" ? percent(value, 2) : decimal(value));
+
+export function interval([low, high], family) {
+  const ends = [known(low) ? mean(low, family) : "−∞", known(high) ? mean(high, family) : "∞"];
+  return `${ends[0]} to ${ends[1]}`;
+}
+
+export function days(value) {
+  if (!known(value)) return NONE;
+  if (value < 1) return "less than a day";
+  const shown = new Intl.NumberFormat("en", { maximumFractionDigits: value < 10 ? 1 : 0 }).format(value);
+  return shown === "1" ? "1 day" : `${shown} days`;
+}
+
+/** How long ago a time is. */
+export function age(iso) {
+  const seconds = (Date.parse(iso) - Date.now()) / 1000;
+  const [unit, size] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? UNITS[3];
+  return relative.format(Math.round(seconds / size), unit);
+}
+
+export const moment = (iso) => date.format(new Date(iso));
+
+/** The state of an experiment, as a word and a kind of badge. */
+export function state({ decided, stopped, closed }) {
+  if (closed) return ["Closed", decided ? "good" : "warn"];
+  if (decided) return [stopped ? "Decided" : "Decided, settling", "good"];
+  return ["Running", ""];
+}

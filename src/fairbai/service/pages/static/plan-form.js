@@ -1,0 +1,163 @@
+// The form of the plan: its fields, and the request that they make.
+
+import { tie } from "./dial.js";
+import { find, make } from "./dom.js";
+
+/** What the sliders of a family reach, and where they begin; shares are shown in percent. */
+const FAMILIES = {
+  bernoulli: { unit: "%", scale: 100, low: 0.5, high: 50, step: 0.5, baseline: 10, difference: 5, most: 20 },
+  gaussian: { unit: "", scale: 1, low: -50, high: 50, step: 0.5, baseline: 10, difference: 1, most: 10 },
+  poisson: { unit: "", scale: 1, low: 0.1, high: 20, step: 0.1, baseline: 3, difference: 0.5, most: 5 },
+  exponential: { unit: "", scale: 1, low: 0.5, high: 50, step: 0.5, baseline: 10, difference: 3, most: 20 },
+};
+// the first guess of each mean: differences to the baseline, of which the one that matters is 1
+const STEPS = [0, 1, -0.4, 0.4, -0.2, 0.2, -0.6, 0, -0.4, 0.4, -0.2, 0.2];
+const LETTERS = "ABCDEFGHIJKL";
+const MOST_ARMS = LETTERS.length;
+
+const dials = {};
+for (const name of ["deviation", "arms", "baseline", "difference", "delta", "floor", "ceiling"]) {
+  const grows = ["deviation", "baseline", "difference"].includes(name);
+  dials[name] = tie(find(name), find(`${name}-slider`), { logarithmic: name === "delta", grows });
+}
+const arms = []; // of every arm: the elements and dials of its row
+
+const family = () => FAMILIES[find("family").value];
+const chosen = (name) => document.querySelector(`input[name="${name}"]:checked`).value;
+const limited = () => find("limited").checked;
+
+/** Calls `changed` after every change of the form. */
+export function begin(changed) {
+  find("family").addEventListener("input", adaptToFamily);
+  find("form").addEventListener("input", () => {
+    adapt();
+    changed();
+  });
+  find("form").addEventListener("submit", (event) => event.preventDefault());
+  find("rows").addEventListener("click", (event) => {
+    const row = event.target.closest("button")?.closest(".arm");
+    if (row) remove(row, changed);
+  });
+  adaptToFamily();
+  adapt();
+}
+
+function adaptToFamily() {
+  const { unit, low, high, step, baseline, difference, most } = family();
+  dials.baseline.range(low, high, step);
+  dials.difference.range(step / 5, most, step / 5);
+  dials.baseline.value = baseline;
+  dials.difference.value = difference;
+  find("baseline-unit").textContent = unit;
+  find("difference-unit").textContent = unit && "points";
+  for (const arm of arms) {
+    arm.mean.range(low, high, step);
+    arm.unit.textContent = unit;
+  }
+  arms.forEach((arm, index) => (arm.mean.value = guess(index)));
+}
+
+function guess(index) {
+  const { baseline, difference } = family();
+  return Number((baseline + difference * STEPS[index]).toPrecision(3));
+}
+
+/** Shows the fields that count, and as many rows as there are arms. */
+function adapt() {
+  resize(dials.arms.value);
+  const [means, each] = [chosen("expect") === "means", chosen("floors") === "each"];
+  const highest = Math.floor(1000 / arms.length) / 10;
+  find("deviation-dial").hidden = find("family").value !== "gaussian";
+  for (const name of ["baseline", "difference"]) find(name).parentElement.hidden = means;
+  find("floor").parentElement.hidden = each;
+  dials.floor.range(0, highest, 0.1);
+  dials.ceiling.range(Math.ceil(1000 / arms.length) / 10, 100, 0.1);
+  find("ceiling-dial").hidden = each || !limited();
+  for (const arm of arms) {
+    arm.parts.mean.hidden = !means;
+    arm.parts.floor.hidden = !each;
+    arm.parts.ceiling.hidden = !each || !limited();
+    arm.row.querySelector("button").disabled = arms.length === 2;
+  }
+}
+
+/** As many rows as are wanted; a number that is half typed changes nothing. */
+function resize(wanted) {
+  if (!Number.isInteger(wanted) || ((wanted < 2 || wanted > MOST_ARMS) && arms.length > 0)) return;
+  while (arms.length < wanted) add();
+  while (arms.length > wanted) arms.pop().row.remove();
+  arms.forEach(({ row }, index) => {
+    for (const named of row.querySelectorAll("[data-name]")) {
+      named.ariaLabel = named.dataset.name.replace("#", `arm ${index + 1}`);
+    }
+  });
+}
+
+function add() {
+  const { unit, low, high, step } = family();
+  const free = [...LETTERS].find((letter) => !arms.some((arm) => arm.label.value === letter));
+  const label = make("input", { type: "text", value: free, maxLength: 200, autocomplete: "off" });
+  label.dataset.name = "Label of #";
+  const drop = make("button", { type: "button", "data-name": "Remove #" }, "×");
+  const mean = part("Mean", unit, [low, high, step], guess(arms.length));
+  const floor = part("Floor", "%", [0, 100, 0.5], dials.floor.value);
+  const ceiling = part("Ceiling", "%", [0, 100, 0.5], dials.ceiling.value);
+  const row = make("div", { className: "arm" }, label, drop, mean.element, floor.element, ceiling.element);
+  find("rows").append(row);
+  arms.push({
+    row,
+    label,
+    unit: mean.unit,
+    mean: mean.dial,
+    floor: floor.dial,
+    ceiling: ceiling.dial,
+    parts: { mean: mean.element, floor: floor.element, ceiling: ceiling.element },
+  });
+}
+
+/** A dial of an arm; its names get the number of the arm, which may change. */
+function part(name, unit, [min, max, step], value) {
+  const slider = make("input", { type: "range", min, max, step, "data-name": `${name} of #, slider` });
+  const field = make("input", { type: "number", step: "any", value, "data-name": `${name} of #` });
+  const shown = make("span", { className: "unit" }, unit);
+  const element = make("div", { className: "dial" }, make("span", { className: "unit" }, name), slider, field, shown);
+  return { element, unit: shown, dial: tie(field, slider, { grows: name === "Mean" }) };
+}
+
+function remove(row, changed) {
+  arms.splice(
+    arms.findIndex((arm) => arm.row === row),
+    1,
+  );
+  row.remove();
+  dials.arms.value = arms.length;
+  adapt(); // the others have new numbers
+  find("arms").focus();
+  changed();
+}
+
+/** The body of `POST /v1/plan`. */
+export function request() {
+  const { scale } = family();
+  const kind = find("family").value;
+  const deviation = dials.deviation.value;
+  const expected =
+    chosen("expect") === "means"
+      ? { means: arms.map((arm) => arm.mean.value / scale) }
+      : { baseline: dials.baseline.value / scale, difference: dials.difference.value / scale };
+  return {
+    arms: arms.map((arm) => arm.label.value.trim()),
+    ...expected,
+    family: kind === "gaussian" ? { kind, variance: deviation * deviation } : { kind },
+    delta: dials.delta.value / 100,
+    rates: rates(),
+    daily: find("daily").value === "" ? null : Number(find("daily").value),
+  };
+}
+
+function rates() {
+  const each = chosen("floors") === "each";
+  const share = (name) => (each ? arms.map((arm) => arm[name].value / 100) : dials[name].value / 100);
+  if (!limited()) return { kind: "constant", floor: share("floor") };
+  return { kind: "bounded", floor: share("floor"), ceiling: share("ceiling") };
+}

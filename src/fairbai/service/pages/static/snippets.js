@@ -1,0 +1,75 @@
+// Code to paste, for an experiment that has begun.
+
+import { make } from "./dom.js";
+
+const python = (origin, id) => `from fairbai.client import Client
+
+client = Client(${JSON.stringify(origin)}, key="fb_...")  # of role writer
+
+
+def visit() -> None:
+    (ticket,) = client.ask("${id}", serve_winner=True)
+    reward = show(ticket.arm)  # yours: what the arm earned
+    client.tell("${id}", {ticket.ticket: reward})
+`;
+
+const curl = (origin, id) => `export KEY=fb_...  # of role writer
+curl ${origin}/v1/experiments/${id}/ask \\
+  -H "Authorization: Bearer $KEY" -d '{"n": 1, "serve_winner": true}'
+# {"tickets": [{"ticket": "0", "arm": "..."}], ...}
+curl ${origin}/v1/experiments/${id}/tell \\
+  -H "Authorization: Bearer $KEY" -d '{"rewards": [{"ticket": "0", "reward": 1.0}]}'
+`;
+
+const javascript = (origin, id) => `// on your server, not in browsers: the key is a secret
+const at = "${origin}/v1/experiments/${id}";
+const headers = { Authorization: "Bearer " + process.env.KEY };
+
+async function call(path, body) {
+  const response = await fetch(at + path, { method: "POST", headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error((await response.json()).detail);
+  return response.json();
+}
+
+async function visit() {
+  const { tickets: [{ ticket, arm }] } = await call("/ask", { n: 1, serve_winner: true });
+  const reward = await show(arm); // yours: what the arm earned
+  await call("/tell", { rewards: [{ ticket, reward }] });
+}
+`;
+
+const LANGUAGES = { Python: python, curl, JavaScript: javascript };
+
+/** Fills an element with the code for an experiment, in three languages. */
+export function snippets(element, id) {
+  const parts = Object.entries(LANGUAGES).map(([language, code]) => {
+    const text = code(location.origin, id);
+    return make(
+      "details",
+      { name: "code", open: language === "Python" },
+      make("summary", {}, language),
+      make("div", { className: "code" }, make("pre", { tabIndex: 0 }, make("code", {}, text)), copier(language, text)),
+    );
+  });
+  element.replaceChildren(...parts);
+}
+
+function copier(language, text) {
+  const button = make("button", { type: "button", "aria-label": `Copy the code for ${language}` }, "Copy");
+  button.addEventListener("click", async () => {
+    button.textContent = (await copied(text, button)) ? "Copied" : "Select it";
+    setTimeout(() => (button.textContent = "Copy"), 2000);
+  });
+  return button;
+}
+
+/** The clipboard is only there over https and on this machine; elsewhere the code is selected instead. */
+async function copied(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    getSelection().selectAllChildren(button.parentElement.querySelector("code"));
+    return false;
+  }
+}

@@ -1,0 +1,203 @@
+"""What an experiment promises about the shares of its arms, and how far it has ever been from keeping it.
+
+Floors, ceilings and floors of groups that are known beforehand are watched at every trial that is assigned. That costs
+next to nothing: an arm is furthest behind its floor just before it is pulled, and furthest above its ceiling just
+after.
+Floors that are learned are promised for the end only, and so are all of them where others assign the trials (batches)
+and in the trials after the decision, which settle what is owed in one go.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairbai.identifier import Identifier
+from fairbai.problems.rates import Bounded, Constant
+from fairbai.sampling import FairTopTwo, FairTrackAndStop, SamplingRule
+
+ROUNDING = 1e-6  # trials
+
+
+class Promises:
+    """Floors, ceilings and groups, and the worst that was seen of each, in trials.
+
+    Args:
+        identifier: The experiment.
+
+    Attributes:
+        floors: The floor of every arm; None where floors are learned.
+        ceilings: The ceiling of every arm; empty where there are none.
+        group: The number of every arm's group, or -1; empty where there are none.
+        group_floors: The floor of every group.
+        allowed: What the rule is proved to stay within, where something is promised for every trial.
+        watched: Whether there is anything to watch.
+        batched: Whether others have assigned trials too.
+    """
+
+    def __init__(self, identifier: Identifier) -> None:
+        arms, rates = len(identifier.arms), identifier.rates
+        self.floors: list[float] | None = None
+        self.ceilings: list[float] = []
+        self.group: list[int] = []
+        self.group_floors: list[float] = []
+        if isinstance(rates, Bounded):
+            limits = rates.limits(arms)
+            self.floors, self.ceilings = limits.floors.tolist(), limits.ceilings.tolist()
+            self.group = limits.groups.astype(int).tolist()
+            self.group_floors = limits.group_floors.tolist()[: max(self.group) + 1]
+        elif isinstance(rates, Constant):
+            self.floors = rates.floors(np.zeros(arms)).tolist()
+        rule, members = identifier.sampling, [self.group.count(group) for group in range(len(self.group_floors))]
+        self.allowed = _allowed(rule, self.floors or [0.0] * arms, members, bool(self.ceilings))
+        self._every_path = self.floors is not None and rule.fairness == "every path"
+        if self.ceilings and _from_each_arm(rule):  # one pull of each may be too many for a ceiling
+            self._every_path = False
+        self.watched = bool(self.ceilings) or any(self.floors or [])
+        self.batched = False
+        self._frozen = False
+        self._broken = False  # whether an arm was ever further behind than is allowed
+        self._trials, self._counts = 0, [0] * arms
+        self._groups = [0] * len(self.group_floors)
+        self._behind, self._above = [0.0] * arms, [0.0] * len(self.ceilings)
+        self._groups_behind = [0.0] * len(self.group_floors)
+
+    def to_dict(self) -> dict[str, Any] | None:
+        """What cannot be found from the counts; None where nothing is watched."""
+        if not self.watched:
+            return None
+        form: dict[str, Any] = {"behind": self._behind, "batched": self.batched}
+        return form if not self.ceilings else {**form, "above": self._above, "groups": self._groups_behind}
+
+    def restore(self, form: dict[str, Any] | None, counts: list[int], decided: bool) -> None:
+        """Go on from what ``to_dict`` gave, with the trials of every arm."""
+        if form is None:
+            return
+        self._frozen = decided
+        self._behind, self.batched = form["behind"], form["batched"]
+        self._broken = any(map(_exceeds, self._behind, self.allowed.behind))
+        self._above, self._groups_behind = form.get("above", self._above), form.get("groups", self._groups_behind)
+        self._add(counts)
+
+    # --- what happens -------------------------------------------------------------------------------------------
+
+    def assign(self, arms: list[int]) -> None:
+        """Trials were given to these arms, one after the other."""
+        if self._frozen or not self.watched:
+            return
+        assert self.floors is not None
+        for arm in arms:
+            lag = self.floors[arm] * self._trials - self._counts[arm]
+            if lag > self._behind[arm]:
+                self._behind[arm] = round(lag, 6)  # states are written often, and short numbers take less time
+                self._broken = self._broken or _exceeds(lag, self.allowed.behind[arm])
+            if self.ceilings:
+                self._assign_within(arm)
+            self._counts[arm] += 1
+            self._trials += 1
+
+    def _assign_within(self, arm: int) -> None:
+        lead = self._counts[arm] + 1 - self.ceilings[arm] * (self._trials + 1)
+        self._above[arm] = max(self._above[arm], lead)
+        group = self.group[arm]
+        if group >= 0:
+            lag = self.group_floors[group] * self._trials - self._groups[group]
+            self._groups_behind[group] = max(self._groups_behind[group], lag)
+            self._groups[group] += 1
+
+    def assign_batch(self, pulls: list[int]) -> None:
+        """Others have assigned trials; nobody knows in which order, so only before and after are looked at."""
+        if self._frozen or not self.watched:
+            return
+        self._behind, self._groups_behind = self.behind(), self.groups_behind()
+        self.batched = True
+        self._add(pulls)
+        for arm, ceiling in enumerate(self.ceilings):
+            self._above[arm] = max(self._above[arm], self._counts[arm] - ceiling * self._trials)
+
+    def decided(self) -> None:
+        """What is owed is settled from here on; what was seen so far stays."""
+        if not self._frozen:
+            self._broken = not self.kept_on_every_path()
+            self._behind, self._groups_behind, self._frozen = self.behind(), self.groups_behind(), True
+
+    def _add(self, pulls: list[int]) -> None:
+        self._counts = [count + more for count, more in zip(self._counts, pulls, strict=True)]
+        self._trials += sum(pulls)
+        for arm, group in enumerate(self.group):
+            if group >= 0:
+                self._groups[group] += pulls[arm]
+
+    # --- looking ------------------------------------------------------------------------------------------------
+
+    def behind(self) -> list[float]:
+        """By how many trials every arm was ever behind its floor before the decision, at most."""
+        if self._frozen or not self.watched:
+            return list(self._behind)
+        return _worst(self._behind, self.floors or [], self._trials, self._counts)
+
+    def above(self) -> list[float]:
+        """By how many trials every arm was ever above its ceiling, in the same sense; empty where there are none."""
+        return list(self._above)
+
+    def groups_behind(self) -> list[float]:
+        """By how many trials every group was ever behind its floor, in the same sense."""
+        if self._frozen:
+            return list(self._groups_behind)
+        return _worst(self._groups_behind, self.group_floors, self._trials, self._groups)
+
+    @property
+    def on_every_path(self) -> bool:
+        """Whether something is promised for every trial, and not only for the stop."""
+        return self._every_path and not self.batched
+
+    def kept_on_every_path(self) -> bool:
+        """Whether the rule stayed within what it is proved to, at every trial."""
+        if self._broken or not self.watched:
+            return not self._broken
+        allowed, trials = self.allowed, self._trials
+        if self.ceilings and (
+            any(map(_exceeds, self.above(), allowed.above)) or any(map(_exceeds, self.groups_behind(), allowed.groups))
+        ):
+            return False
+        lags = () if self._frozen else zip(self.floors or (), self._counts, allowed.behind, strict=True)
+        return not any(floor * trials - count > bound + ROUNDING for floor, count, bound in lags)
+
+
+class Allowed(NamedTuple):
+    """What a rule is proved to stay within at all times, in trials: docs/sampling.md and docs/limits.md."""
+
+    behind: list[float]
+    above: list[float]
+    groups: list[float]
+
+
+def _allowed(rule: SamplingRule, floors: list[float], members: list[int], limited: bool) -> Allowed:
+    """The bounds of a rule; ``members`` are how many arms every group has."""
+    arms = len(floors)
+    if isinstance(rule, FairTopTwo):
+        floor = _harmonic(arms - 1) - (0.5 if limited else 1.0 - max(0.25, 1.0 / arms))
+        groups = [0.5 + (arms - size) * (1.25 + _harmonic(arms - 1)) for size in members]
+        return Allowed([floor] * arms, [1.0] * arms, groups)
+    lag = _harmonic(arms) - 1.0
+    if _from_each_arm(rule):  # one pull of each is too few for large floors, and the others wait for them
+        lag += sum(max(0.0, floor * arms - 1.0) for floor in floors)
+    groups = [size * (_harmonic(arms) - _harmonic(size)) for size in members]
+    return Allowed([lag] * arms, [1.0 - 1.0 / arms] * arms, groups)
+
+
+def _from_each_arm(rule: SamplingRule) -> bool:
+    return isinstance(rule, FairTrackAndStop) and rule.start == "each-arm"
+
+
+def _exceeds(value: float, bound: float) -> bool:
+    return value > bound + ROUNDING
+
+
+def _worst(before: list[float], floors: list[float], trials: int, counts: list[int]) -> list[float]:
+    """The worst so far, now included."""
+    now = (floor * trials - count for floor, count in zip(floors, counts, strict=True))
+    return [max(was, lag) for was, lag in zip(before, now, strict=True)]
+
+
+def _harmonic(n: int) -> float:
+    return sum(1.0 / k for k in range(1, n + 1))

@@ -1,0 +1,44 @@
+"""Where Chromium is. Where there is none, Debian's is installed, or Playwright's own."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = [
+    "--no-sandbox",  # which root has not
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+APT = ["apt-get", "-o", "DPkg::Lock::Timeout=600", "-qq"]
+
+
+def chromium(playwright: Playwright) -> str:
+    """The path of the program; it may take minutes where it has to be installed."""
+    with (Path(tempfile.gettempdir()) / "fairbai-chromium.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # of two processes of tests one installs, and the other waits
+        return _installed() or _install(playwright)
+
+
+def _installed() -> str | None:
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def _install(playwright: Playwright) -> str:
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        for command in (["update"], ["install", "--yes", "--no-install-recommends", "chromium", "fonts-dejavu-core"]):
+            subprocess.run([*APT, *command], check=True, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
+        if found := _installed():
+            return found
+    subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=True)
+    return playwright.chromium.executable_path

@@ -1,0 +1,152 @@
+"""Pictures of all pages for the documentation: ``python -m tests.browser.screenshots docs/images/dashboard``.
+
+The service runs on a clock that is some days behind and catches up while trials are made, so that the pictures show
+experiments of days.
+"""
+
+import io
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
+
+from fairbai.client import Client, ExperimentOverError
+from tests.browser.chromium import FLAGS, chromium
+from tests.browser.visitor import Site
+from tests.service.server import Server
+
+BEHIND = """
+import sys, time
+from pathlib import Path
+real, behind = time.time, Path(sys.argv[1])
+time.time = lambda: real() - float(behind.read_text())
+from fairbai.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+HOURS = 9 * 24  # of traffic
+LATE, LOST = 0.02, 0.01  # shares of the rewards
+
+# name, labels with the rates at which they convert, floor, trials an hour, the hour it begins
+EXPERIMENTS = (
+    ("Checkout button", {"Green": 0.10, "Blue": 0.13, "Red": 0.09}, 0.2, 90, 0),
+    ("Pricing page", {"Table": 0.21, "Cards": 0.28}, 0.3, 20, 20),
+    ("Newsletter subject", {"Plain": 0.17, "Question": 0.2, "First name": 0.16, "Emoji": 0.15}, 0.1, 65, 110),
+    ("Onboarding tour", {"None": 0.40, "Short": 0.43, "Long": 0.41}, 0.25, 14, 150),
+)
+
+
+class Behind(Server):
+    """A server whose clock can be set back."""
+
+    def set_back(self, seconds: float) -> None:
+        new = self.directory / "behind.new"
+        new.write_text(str(seconds))
+        os.replace(new, self.directory / "behind")
+
+    def launch(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", BEHIND, str(self.directory / "behind")]
+        command += ["serve", "--database", self.url, "--port", str(self.port)]
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.directory)
+        return self._process
+
+
+class Traffic:
+    """The visitors of one experiment; some of their rewards come late, and some never."""
+
+    def __init__(self, client: Client, name: str, rates: dict[str, float], floor: float, hourly: int) -> None:
+        self.client, self.rates, self.hourly = client, rates, hourly
+        form = {"family": "bernoulli", "rates": {"kind": "constant", "floor": floor}, "seed": 5, "lease": 12 * 3600.0}
+        self.experiment = client.create(name, list(rates), delta=0.05, **form)
+        self.rng = random.Random(1)
+        self.late: list[dict[str, float]] = []
+
+    def hour(self, hour: int) -> None:
+        """As many visitors as come at that time of the day."""
+        trials = round(self.hourly * (1.1 - math.cos(2 * math.pi * hour / 24)))
+        try:
+            tickets = self.client.ask(self.experiment, trials)
+        except ExperimentOverError:
+            return
+        now, later = {}, {}
+        for ticket in tickets:
+            reward, luck = float(self.rng.random() < self.rates[ticket.arm]), self.rng.random()
+            if luck > LATE + LOST:
+                now[ticket.ticket] = reward
+            elif luck > LOST:
+                later[ticket.ticket] = reward
+        self.late.append(later)
+        if len(self.late) > 16:
+            now |= self.late.pop(0)
+        self.client.tell(self.experiment, now)
+
+
+def fill(server: Behind, client: Client) -> list[str]:
+    """Experiments of some days; returns their names."""
+    running: list[Traffic] = []
+    for hour in range(HOURS):
+        server.set_back((HOURS - hour) * 3600.0)
+        running += [Traffic(client, *rest) for *rest, begins in EXPERIMENTS if begins == hour]
+        for traffic in running:
+            traffic.hour(hour)
+    server.set_back(0.0)
+    return [traffic.experiment for traffic in running]
+
+
+def ready(page: Page) -> None:
+    """Wait until all data and charts are there."""
+    page.wait_for_load_state("load")
+    for chart in page.locator(".chart").all():
+        expect(chart.locator(".main-svg").first).to_be_visible(timeout=20_000)
+    page.wait_for_timeout(1500)
+
+
+def picture(context: BrowserContext, address: str, target: Path, whole: bool = True) -> None:
+    """A picture of a page, with few enough colours to be small."""
+    page = context.new_page()
+    page.goto(address)
+    ready(page)
+    seen = Image.open(io.BytesIO(page.screenshot(full_page=whole))).convert("RGB")
+    seen.quantize(256, Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
+    print(f"{target}: {target.stat().st_size / 1000:.0f} kB")
+    page.close()
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        server = Behind(f"sqlite:///{name}/fairbai.db", Path(name))
+        server.set_back(HOURS * 3600.0)
+        browser = playwright.chromium.launch(executable_path=chromium(playwright), args=FLAGS)
+        try:
+            site = Site(server.start(), browser)
+            decided, _, running, _ = fill(server, site.client)
+            take(site, folder, decided, running)
+            site.leave()
+        finally:
+            browser.close()
+            server.stop()
+
+
+def take(site: Site, folder: Path, decided: str, running: str) -> None:
+    desk = {scheme: site.visitor(color_scheme=scheme).page.context for scheme in ("light", "dark")}
+    phone = site.visitor(width=360, color_scheme="light").page.context
+    at = f"{site.base}/experiments"
+    stranger = site.visitor(role=None).page.context
+    picture(stranger, f"{site.base}/sign-in", folder / "sign-in.png")
+    picture(desk["light"], f"{site.base}/plan", folder / "plan.png")
+    picture(desk["light"], at, folder / "experiments.png")
+    picture(desk["light"], f"{at}/{running}", folder / "experiment.png")
+    picture(desk["dark"], f"{at}/{decided}", folder / "experiment-dark.png")
+    picture(desk["light"], f"{at}/{decided}/audit", folder / "audit.png")
+    picture(phone, f"{at}/{running}", folder / "experiment-phone.png", whole=False)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,147 @@
+import random
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.visitor import Site, play, saved
+
+pytestmark = pytest.mark.slow_without_jit
+
+
+def test_from_the_plan_to_the_report(site: Site, tmp_path: Path) -> None:
+    visitor = site.visitor()
+    page = visitor.open("/plan")
+    page.get_by_label("Name").fill("Checkout button")
+    page.get_by_label("Number of arms", exact=True).fill("3")
+    page.get_by_label("The difference that matters").check()
+    page.get_by_label("Mean of an ordinary arm", exact=True).fill("10")
+    page.get_by_label("The best one is better by", exact=True).fill("80")
+    page.get_by_label("Chance of a wrong answer", exact=True).fill("0.01")
+    expect(page.locator("#meaning")).to_contain_text("at most 0.01")
+    page.get_by_role("button", name="Start this experiment").click()
+    expect(page.get_by_role("heading", name="“Checkout button” has begun")).to_be_visible()
+    experiment = page.get_by_role("link", name="Watch the experiment").get_attribute("href").rsplit("/", 1)[1]
+    assert f'client.ask("{experiment}"' in page.locator("#code pre").first.inner_text()
+
+    page.get_by_role("link", name="Watch the experiment").click()
+    expect(page.locator("#live")).to_have_text("Live")
+    expect(page.locator("#trials")).to_have_text("0")
+    rates, rng = {"A": 0.1, "B": 0.1, "C": 0.9}, random.Random(1)
+    play(site.client, experiment, rates, rng, most=12)
+    expect(page.locator("#trials")).to_have_text("12")  # nobody has reloaded the page
+    expect(page.locator("#arms tr")).to_have_count(3)
+    for chart in ("shares", "means", "evidence", "trials-chart"):
+        expect(page.locator(f"#{chart} .main-svg").first).to_be_visible()
+
+    play(site.client, experiment, rates, rng)
+    expect(page.locator("#sentence")).to_contain_text("“C” is best")
+    expect(page.locator("#state")).to_have_text("Decided")
+    expect(page.locator("#live")).to_contain_text("Over")
+    check_report(visitor.page, saved(page, "#report", tmp_path))
+    log = saved(page, "#csv", tmp_path).read_text().splitlines()
+    assert log[0].startswith("sequence,at,kind")
+    visitor.check()
+
+
+def check_report(page: Page, report: Path) -> None:
+    """The report is whole: it opens from the disk, with its charts."""
+    other = page.context.new_page()
+    other.goto(report.as_uri())
+    expect(other.locator("body")).to_contain_text("“C” is best")
+    expect(other.locator(".main-svg").first).to_be_visible()
+    other.close()
+
+
+def test_the_plan_can_be_made_with_the_keyboard_alone(site: Site) -> None:
+    visitor = site.visitor()
+    page = visitor.open("/plan")
+    expect(page.locator("#answer")).to_contain_text("trials")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    tab_to(page, "#name")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("By hand")
+    tab_to(page, "#arms-slider")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#rows .arm")).to_have_count(5)
+    before = page.locator("#answer").inner_text()
+    tab_to(page, "#floor-slider")
+    page.keyboard.press("Home")
+    expect(page.locator("#price-of")).to_have_text("0 trials")
+    page.keyboard.press("End")
+    expect(page.locator("#floor")).to_have_value("20")
+    expect(page.locator("#answer")).not_to_have_text(before)
+    tab_to(page, "#start")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.keyboard.press("Enter")
+    expect(page.locator("#started")).to_be_focused()
+    tab_to(page, "#watch")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="By hand")).to_be_visible()
+    visitor.check()
+
+
+def tab_to(page: Page, selector: str) -> None:
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            return
+    raise AssertionError(f"the Tab key does not reach {selector}")
+
+
+def test_what_cannot_be_planned_is_explained(site: Site) -> None:
+    visitor = site.visitor(expected=("422",))
+    page = visitor.open("/plan")
+    expect(page.locator("#answer")).to_contain_text("trials")
+    page.get_by_label("Every arm gets at least", exact=True).fill("40")
+    expect(page.get_by_role("alert")).to_contain_text("sum to at most 1")
+    expect(page.locator("#start")).to_be_disabled()
+    page.get_by_label("Every arm gets at least", exact=True).fill("10")
+    expect(page.locator("#start")).to_be_enabled()
+    expect(page.get_by_role("alert")).to_be_hidden()
+    visitor.check()
+
+
+def test_the_answer_follows_the_slider_while_it_is_dragged(site: Site) -> None:
+    visitor = site.visitor()
+    page = visitor.open("/plan")
+    expect(page.locator("#answer")).to_contain_text("trials")
+    page.locator("#delta-slider").scroll_into_view_if_needed()
+    box = page.locator("#delta-slider").bounding_box()
+    height = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 10, height)
+    page.mouse.down()
+    for step in range(1, 5):  # the button stays down
+        before = page.locator("#answer").inner_text()
+        page.mouse.move(box["x"] + box["width"] * step / 6, height)
+        expect(page.locator("#answer")).not_to_have_text(before)
+    page.mouse.up()
+    visitor.check()
+
+
+def test_every_family_and_way_of_planning_works(site: Site) -> None:
+    visitor = site.visitor()
+    page = visitor.open("/plan")
+    for family in ("gaussian", "poisson", "exponential", "bernoulli"):
+        page.locator("#family").select_option(family)
+        expect(page.locator("#results")).to_have_attribute("aria-busy", "false")
+        expect(page.get_by_role("alert")).to_be_hidden()
+    page.get_by_label("The difference that matters").check()
+    page.get_by_label("A guess of each mean").check()
+    page.get_by_label("A floor each").check()
+    page.get_by_label("No arm gets more than a ceiling").check()
+    page.get_by_label("Mean of arm 2", exact=True).fill("30")
+    page.get_by_label("Floor of arm 1", exact=True).fill("5")
+    page.get_by_label("Ceiling of arm 2", exact=True).fill("50")
+    page.get_by_label("Label of arm 2").fill("Blue")
+    page.get_by_role("button", name="Remove arm 1").click()
+    expect(page.locator("#rows .arm")).to_have_count(3)
+    expect(page.get_by_label("Label of arm 1")).to_have_value("Blue")
+    expect(page.locator("#results")).to_have_attribute("aria-busy", "false")
+    expect(page.get_by_role("alert")).to_be_hidden()
+    expect(page.locator("#allocation")).to_contain_text("Blue")
+    page.get_by_text("The shares as a table").click()
+    expect(page.locator("#shares tr").first).to_contain_text("Blue")
+    visitor.check()

@@ -1,0 +1,116 @@
+import random
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.visitor import Site, play
+
+pytestmark = pytest.mark.slow_without_jit
+ARMS = {"a": 0.2, "b": 0.7}
+
+
+def begin(site: Site, name: str, **options: object) -> str:
+    form = {"family": "bernoulli", "rates": {"kind": "constant", "floor": 0.2}, "seed": 1, **options}
+    return site.client.create(name, list(ARMS), delta=0.05, **form)
+
+
+def test_without_a_stream_the_page_asks_again_and_again(site: Site) -> None:
+    visitor = site.visitor(expected=("503",))
+    experiment = begin(site, "polled")
+    visitor.page.route("**/stream", lambda route: route.fulfill(status=503, body="{}"))
+    page = visitor.open(f"/experiments/{experiment}")
+    expect(page.locator("#live")).to_have_text("Live, every few seconds")
+    play(site.client, experiment, ARMS, random.Random(1))
+    expect(page.locator("#sentence")).to_contain_text("“b” is best")
+    expect(page.locator("#live")).to_contain_text("Over")
+    visitor.check()
+
+
+def test_a_reader_cannot_close_and_is_told_why(site: Site) -> None:
+    experiment = begin(site, "watched")
+    visitor = site.visitor(role="reader", expected=("403",))
+    page = visitor.open(f"/experiments/{experiment}")
+    expect(page.locator("#close-note")).to_have_text("Closing needs a key of role admin; yours is reader.")
+    expect(page.locator("#close")).to_be_disabled()
+    page.locator("#close").click(force=True)
+    expect(page.locator("#confirm")).to_be_hidden()
+    script = """async (path) => {
+      const { csrf } = await (await fetch("/v1/session")).json();
+      return (await fetch(path, { method: "POST", headers: { "X-CSRF-Token": csrf } })).status;
+    }"""
+    assert page.evaluate(script, f"/v1/experiments/{experiment}/close") == 403
+    visitor.open("/plan")
+    expect(page.locator("#start-note")).to_contain_text("needs a key of role admin")
+    expect(page.locator("#start")).to_be_disabled()
+    assert site.client.status(experiment)["closed"] is False
+    visitor.check()
+
+
+def test_closing_asks_first(site: Site) -> None:
+    experiment = begin(site, "closed by hand")
+    play(site.client, experiment, ARMS, random.Random(1), most=10)
+    visitor = site.visitor()
+    page = visitor.open(f"/experiments/{experiment}")
+    page.get_by_role("button", name="Close this experiment").click()
+    expect(page.locator("#confirm-text")).to_contain_text("ends after 10 trials")
+    page.keyboard.press("Escape")
+    assert site.client.status(experiment)["closed"] is False
+    page.get_by_role("button", name="Close this experiment").click()
+    page.get_by_role("button", name="Close it for ever").click()
+    expect(page.locator("#state")).to_have_text("Closed")
+    expect(page.locator("#close")).to_be_disabled()
+    assert site.client.status(experiment)["closed"] is True
+    visitor.check()
+
+
+def test_an_experiment_that_is_not_there(site: Site) -> None:
+    visitor = site.visitor(expected=("404",))
+    page = visitor.open("/experiments/abc123")
+    expect(page.get_by_role("alert")).to_contain_text("abc123")
+    visitor.check()
+
+
+def test_the_list_filters_and_sorts(site: Site) -> None:
+    for name in ("pears", "apples"):
+        begin(site, f"fruit: {name}")
+    visitor = site.visitor()
+    page = visitor.open("/experiments")
+    page.get_by_label("Search").fill("fruit:")
+    expect(page.locator("#rows tr")).to_have_count(2)
+    page.get_by_label("Sort by").select_option("Name, A to Z")
+    expect(page.locator("#rows tr").first).to_contain_text("apples")
+    page.reload()  # the address remembers
+    expect(page.locator("#rows tr")).to_have_count(2)
+    expect(page.locator("#rows tr").first).to_contain_text("apples")
+    page.get_by_label("State").select_option("Closed")
+    expect(page.locator("#caption")).to_have_text("No experiment fits.")
+    visitor.check()
+
+
+def test_the_audit_replays_the_log(site: Site) -> None:
+    experiment = begin(site, "audited", rates={"kind": "bounded", "floor": 0.2, "ceiling": 0.7})
+    play(site.client, experiment, ARMS, random.Random(1))
+    visitor = site.visitor(role="reader")
+    page = visitor.open(f"/experiments/{experiment}")
+    page.get_by_role("link", name="Audit").click()
+    expect(page.get_by_role("heading", name="Audit of audited")).to_be_visible()
+    expect(page.locator("#verdict")).to_have_text("Every share that was promised was given.")
+    expect(page.locator("#arms tr")).to_have_count(2)
+    expect(page.locator("#head")).to_contain_text("Ceiling")
+    expect(page.locator("#settings")).to_contain_text("floor 0.2")
+    page.get_by_role("button", name="Replay the log").click()
+    expect(page.locator("#replayed")).to_contain_text("The log gives exactly what is stored")
+    page.reload()
+    expect(page.locator("#replayed")).to_contain_text("The log gives exactly what is stored")
+    visitor.check()
+
+
+def test_a_newcomer_is_greeted(site: Site) -> None:
+    visitor = site.visitor()
+    visitor.page.route("**/v1/experiments?*", lambda route: route.fulfill(json={"experiments": [], "next": None}))
+    page = visitor.open("/experiments")
+    expect(page.get_by_role("heading", name="Welcome to fairbai")).to_be_visible()
+    expect(page.locator("#welcome")).to_contain_text("fairbai serve --demo")
+    page.get_by_role("link", name="Plan your first experiment").click()
+    expect(page.get_by_role("heading", name="Plan an experiment")).to_be_visible()
+    visitor.check()

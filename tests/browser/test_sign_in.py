@@ -1,0 +1,46 @@
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.visitor import Site
+
+pytestmark = pytest.mark.slow_without_jit
+
+
+def test_a_key_signs_in_and_the_button_signs_out(site: Site) -> None:
+    visitor = site.visitor(role=None, expected=("401",))
+    page = visitor.open("/plan")
+    assert "/sign-in" in page.url
+    page.get_by_label("Key").fill(site.key("reader"))
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/plan")
+    expect(page.locator("#who")).to_have_text("the reader (reader)")
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/sign-in")
+    visitor.open("/experiments")
+    assert "/sign-in" in page.url
+    visitor.check()
+
+
+def test_a_wrong_key_is_said_to_be_wrong(site: Site) -> None:
+    visitor = site.visitor(role=None, expected=("401",))
+    page = visitor.open("/sign-in?next=/plan")
+    page.get_by_label("Key").fill("fb_0123456789ab_not-a-key-at-all")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("does not know this key")
+    assert page.context.cookies() == []
+    page.get_by_label("Key").fill(site.key("admin"))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/plan")
+    visitor.check()
+
+
+def test_scripts_cannot_read_the_key(site: Site) -> None:
+    visitor = site.visitor(role=None)
+    page = visitor.open("/sign-in")
+    page.get_by_label("Key").fill(site.key("reader"))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/experiments")
+    (cookie,) = page.context.cookies()
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    assert page.evaluate("document.cookie") == ""
+    visitor.check()

@@ -1,0 +1,384 @@
+"""The calls of the pages: plans, lists, charts, summaries, audits and reports."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+
+from fairbai import __version__
+from fairbai.service import answers
+from fairbai.service.settings import Settings
+from tests.service.running import Local, address, ask, create, play, running, tell
+
+HOSTILE = ["<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", "%{x} & “quotes”"]
+PLAN: dict[str, Any] = {
+    "arms": ["a", "b", "c"],
+    "means": [0.1, 0.12, 0.1],
+    "family": "bernoulli",
+    "delta": 0.05,
+    "rates": {"kind": "constant", "floor": 0.3},
+    "daily": 5000,
+}
+
+
+# --- plans ------------------------------------------------------------------------------------------------------
+
+
+def test_plan(tmp_path: Path) -> None:
+    with running(address(tmp_path), "reader") as client:
+        response = client.post("/v1/plan", json=PLAN)
+        answer = answers.Planned.model_validate(response.json())
+        assert answer.best == "b"
+        assert sum(arm.share for arm in answer.allocation) == pytest.approx(1.0)
+        assert answer.trials.unfair <= answer.trials.proved
+        assert answer.price.trials == pytest.approx(answer.trials.proved - answer.trials.unfair)
+        assert answer.days is not None
+        assert answer.days.proved == pytest.approx(answer.trials.proved / 5000)
+        for figure in answer.figures.values():
+            go.Figure(figure)
+
+
+def test_a_plan_can_be_begun(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        for rates in (PLAN["rates"], {"kind": "bounded", "floor": 0.1, "ceiling": [0.4, 0.5, 0.5]}):
+            planned = client.post("/v1/plan", json={**PLAN, "rates": rates, "daily": None}).json()
+            assert planned["days"] is None
+            begun = client.post("/v1/experiments", json={"name": "planned", **planned["experiment"]})
+            assert begun.status_code == 201, begun.text
+            assert begun.json()["stopping"]["kind"] == "mixture"
+
+
+def test_a_difference_instead_of_means(tmp_path: Path) -> None:
+    form = {name: value for name, value in PLAN.items() if name != "means"}
+    with running(address(tmp_path), "reader") as client:
+        by_difference = client.post("/v1/plan", json={**form, "difference": 0.25, "baseline": 0.25}).json()
+        by_means = client.post("/v1/plan", json={**PLAN, "means": [0.25, 0.25, 0.5]}).json()
+        assert by_difference == by_means
+
+
+@pytest.mark.parametrize(
+    ("changes", "detail"),
+    [
+        ({"means": [0.1, 0.1, 0.1]}, "means must have a single best arm, got the same for 'a' and 'b'"),
+        ({"means": [0.1, 0.2]}, "means must be as many as arms (3), got 2"),
+        ({"means": [0.1, 0.2, 1.5]}, "means must be in (0, 1) for bernoulli arms"),
+        ({"means": None}, "means must be given, or difference and baseline"),
+        ({"difference": 0.1}, "means must stand alone"),
+        ({"means": None, "difference": 0.1}, "means must be given, or difference and baseline"),
+        ({"rates": {"kind": "constant", "floor": 0.4}}, "rates must sum to at most 1"),
+        ({"rates": {"kind": "bounded", "floor": 0.1, "ceiling": 0.2}}, "ceilings must sum to at least 1"),
+        ({"rates": {"kind": "constant", "floor": [0.5, 0.5, 0.0]}}, "nothing is left for 'c'"),
+        ({"rates": {"kind": "magic"}}, "kind must be one of"),
+        ({"family": "cauchy"}, "kind must be one of"),
+        ({"delta": 0.5}, "delta"),
+        ({"arms": ["a", "a", "b"]}, "arms must have different labels"),
+        ({"arms": [str(number) for number in range(101)]}, "arms"),
+        ({"daily": 0}, "daily"),
+    ],
+)
+def test_what_is_wrong_with_a_plan(tmp_path: Path, changes: dict[str, Any], detail: str) -> None:
+    with running(address(tmp_path), "reader") as client:
+        response = client.post("/v1/plan", json={**PLAN, **changes})
+        assert response.status_code == 422
+        assert detail in response.json()["detail"]
+
+
+# --- lists ------------------------------------------------------------------------------------------------------
+
+
+def names(client: Local, query: str) -> list[str]:
+    response = client.get(f"/v1/experiments?{query}")
+    assert response.status_code == 200, response.text
+    return [line["name"] for line in answers.List.model_validate(response.json()).model_dump()["experiments"]]
+
+
+def test_lists_are_filtered_and_sorted(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        running_one = create(client, name="Beta 100%", delta=1e-9)
+        decided = create(client, name="alpha")
+        closed = create(client, name="gamma_x")
+        play(client, running_one, 5)
+        play(client, decided, 500)
+        client.post(f"{closed}/close")
+        assert names(client, "") == ["gamma_x", "alpha", "Beta 100%"]
+        assert names(client, "descending=false") == ["Beta 100%", "alpha", "gamma_x"]
+        assert names(client, "sort=name&descending=false") == ["alpha", "Beta 100%", "gamma_x"]
+        assert names(client, "sort=trials") == ["alpha", "Beta 100%", "gamma_x"]
+        assert names(client, "sort=progress") == ["alpha", "Beta 100%", "gamma_x"]
+        for state, expected in (("running", "Beta 100%"), ("decided", "alpha"), ("closed", "gamma_x")):
+            assert names(client, f"state={state}") == [expected]
+        assert names(client, "search=BETA") == ["Beta 100%"]
+        assert names(client, "search=0%25") == ["Beta 100%"]  # a percent sign is a letter like others
+        assert names(client, "search=a_x") == ["gamma_x"]
+        assert names(client, "search=nothing") == []
+        for wrong in ("state=lost", "sort=luck", "search=%00", "limit=0", f"search={'x' * 201}"):
+            assert client.get(f"/v1/experiments?{wrong}").status_code == 422, wrong
+
+
+@pytest.mark.parametrize("sort", ["created", "name", "trials", "progress"])
+@pytest.mark.parametrize("descending", ["true", "false"])
+def test_pages_of_a_list_have_everything_once(tmp_path: Path, sort: str, descending: str) -> None:
+    with running(address(tmp_path)) as client:
+        for number in range(7):
+            at = create(client, name=f"name {number % 3}", delta=1e-9)
+            play(client, at, number % 2)
+        query = f"sort={sort}&descending={descending}"
+        seen: list[str] = []
+        after = ""
+        while True:
+            answer = client.get(f"/v1/experiments?{query}&limit=3{after}").json()
+            seen += [line["id"] for line in answer["experiments"]]
+            if answer["next"] is None:
+                break
+            after = f"&after={answer['next']}"
+        whole = client.get(f"/v1/experiments?{query}").json()["experiments"]
+        assert seen == [line["id"] for line in whole]
+        assert len(set(seen)) == 7
+        assert client.get(f"/v1/experiments?{query}&after=abc").status_code == 404
+
+
+def test_lines_of_a_list(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client)
+        (line,) = client.get("/v1/experiments").json()["experiments"]
+        assert (line["arms"], line["trials"], line["progress"], line["floors_kept"]) == (3, 0, None, True)
+        play(client, at, 500)
+        (line,) = client.get("/v1/experiments").json()["experiments"]
+        assert (line["state"], line["progress"], line["floors_kept"]) == ("decided", 1.0, True)
+        assert line["trials"] == client.get(at).json()["trials"]
+
+
+def test_progress_of_the_list_is_that_of_the_status(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client, delta=1e-9, rates="constant")
+        for number in range(20):
+            play(client, at, 5, seed=number)
+            (line,) = client.get("/v1/experiments").json()["experiments"]
+            status = client.get(at).json()
+            if status["glr"] is not None and line["progress"] is not None:
+                assert line["progress"] == pytest.approx(status["glr"] / status["threshold"], abs=0.1)
+
+
+# --- sentences --------------------------------------------------------------------------------------------------
+
+
+def sentence(client: Local, at: str) -> str:
+    return answers.Summary.model_validate(client.get(f"{at}/summary").json()).sentence
+
+
+def test_sentences_of_running_experiments(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client, delta=0.001)
+        assert sentence(client, at) == "No trial has been made yet."
+        (ticket,) = ask(client, at)
+        tell(client, at, {ticket["ticket"]: 1.0})
+        assert sentence(client, at) == "After 1 trial there is no decision yet: not every arm has a reward."
+        play(client, at, 10)
+        assert re.fullmatch(
+            r"After \d+ trials there is no decision yet: “a” looks best, with \d+ % of the evidence that 99.9 % "
+            r"confidence takes\. About [\d,]+ more trials are expected\.",
+            sentence(client, at),
+        )
+
+
+def test_sentence_of_a_tie(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client, family="bernoulli", arms=["a", "b"])
+        for _ in range(5):
+            tell(client, at, {ticket["ticket"]: 1.0 for ticket in ask(client, at, 4)})
+        assert sentence(client, at) == "After 20 trials there is no decision yet: “a” and “b” look equally good."
+
+
+def test_sentence_of_a_decision(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client, delta=0.05, rates={"kind": "constant", "floor": [0.1, 0.1, 0.6]})
+        play(client, at, 500)
+        found = client.get(f"{at}/summary").json()
+        trials = client.get(at).json()["trials"]
+        assert re.fullmatch(
+            rf"“a” is best, with 95 % confidence, after {trials} trials; every arm had at least the 10 % to 60 % it "
+            r"was promised; fairness cost about \d+ trials\.",
+            found["sentence"],
+        )
+        assert 0.0 < found["fairness_trials"] < trials
+        assert found["floors_met"]
+        client.post(f"{at}/close")
+        assert sentence(client, at).startswith("“a” is best, with 95 % confidence")
+
+
+def test_sentence_of_a_heuristic_decision_without_floors(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client, stopping="heuristic", rates="constant")
+        play(client, at, 500)
+        said = sentence(client, at)
+        assert said.startswith("“a” is best, by a rule that aims at 90 % confidence and is not proved, after ")
+        assert "promised" not in said
+
+
+def test_sentence_while_floors_are_settled(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client, sampling="top_two", rates={"kind": "constant", "floor": [0.0, 0.0, 0.8]})
+        while not client.get(at).json()["decided"]:
+            play(client, at, 1)
+        assert re.search(r"; [\d,]+ more trials? until every arm has had the share", sentence(client, at))
+
+
+def test_sentences_of_closed_experiments(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        empty, some = create(client), create(client, delta=1e-9)
+        play(client, some, 10)
+        for at in (empty, some):
+            client.post(f"{at}/close")
+        assert sentence(client, empty) == "No trial was made before the close."
+        assert re.match(
+            r"Closed by hand after \d+ trials, without a decision: “a” looks best, with", sentence(client, some)
+        )
+
+
+def test_sentence_of_floors_that_are_not_met(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client, sampling="top_two", settle=False, rates={"kind": "constant", "floor": [0.0, 0.0, 0.8]})
+        play(client, at, 500)
+        assert re.search(r"“c” had [\d.]+ % of the trials where 80 % were promised", sentence(client, at))
+        assert client.get(f"{at}/summary").json()["floors_met"] is False
+        assert client.get("/v1/experiments").json()["experiments"][0]["floors_kept"] is False
+
+
+# --- audits -----------------------------------------------------------------------------------------------------
+
+
+def test_audit_says_what_the_log_says(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client, rates={"kind": "constant", "floor": [0.5, 0.1, 0.2]})
+        play(client, at, 500)
+        audit = answers.Audit.model_validate(client.get(f"{at}/audit").json())
+        log = list(csv.DictReader(io.StringIO(client.get(f"{at}/events").text)))
+        decided = next(int(line["sequence"]) for line in log if line["kind"] == "decided")
+        counts, worst = dict.fromkeys("abc", 0), dict.fromkeys("abc", 0.0)
+        before = [line["arm"] for line in log if line["kind"] == "asked" and int(line["sequence"]) < decided]
+        for number, arm in enumerate(before, 1):
+            counts[arm] += 1
+            for name, floor in zip("abc", (0.5, 0.1, 0.2), strict=True):
+                worst[name] = max(worst[name], floor * number - counts[name])
+        assert {arm.arm: arm.behind for arm in audit.arms} == pytest.approx(worst)
+        assert audit.decided_after == len(before)
+        assert audit.kept is True
+        assert all(arm.behind_allowed is not None and arm.behind_allowed >= (arm.behind or 0.0) for arm in audit.arms)
+        assert (audit.library, audit.promise.proved, audit.promise.shares) == (__version__, True, "every trial")
+        assert audit.settings["seed"] == 7
+        assert "At the end every arm has its floor, to less than one trial." in audit.findings
+
+
+def test_audits_of_other_promises(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        learned = create(client, rates={"kind": "gap", "p0": 0.6})
+        play(client, learned, 3)
+        audit = client.get(f"{learned}/audit").json()
+        assert audit["kept"] is None
+        assert audit["promise"]["shares"] == "the stop"
+        assert {arm["behind"] for arm in audit["arms"]} == {None}
+        assert "The shares are promised for the stop, which has not come yet." in audit["findings"]
+        groups = [{"arms": [1, 2], "floor": 0.5}]
+        limited = create(client, rates={"kind": "bounded", "floor": 0.1, "ceiling": 0.6, "groups": groups})
+        play(client, limited, 3)
+        audit = answers.Audit.model_validate(client.get(f"{limited}/audit").json())
+        assert audit.groups[0].arms == ["b", "c"]
+        assert all(arm.above is not None for arm in audit.arms)
+        plain = create(client, rates="constant", stopping="heuristic")
+        promised = client.get(f"{plain}/audit").json()["promise"]["sentences"]
+        assert promised == [
+            "The recommendation is wrong with probability at most 10 %: a heuristic aim, not proved.",
+            "No shares were promised.",
+        ]
+
+
+@pytest.mark.slow_without_jit
+def test_replay(tmp_path: Path) -> None:
+    with running(address(tmp_path), "admin") as client:
+        at = create(client)
+        play(client, at, 20)
+        assert client.get(f"{at}/audit").json()["replay"] is None
+        lines = [json.loads(line) for line in client.get(f"{at}/audit/replay").text.splitlines()]
+        version = client.get(at).json()["version"]
+        assert (lines[-1]["done"], lines[-1]["checked"], lines[-1]["differences"]) == (True, version, [])
+        replay = answers.Audit.model_validate(client.get(f"{at}/audit").json()).replay
+        assert replay is not None
+        assert replay.checked == replay.of == version
+        assert f"{version:,} events, no difference" in client.get(f"{at}/report").text
+        assert client.get("/v1/experiments/abc/audit/replay").status_code == 404
+
+
+# --- charts and reports -----------------------------------------------------------------------------------------
+
+
+def test_charts(tmp_path: Path) -> None:
+    with running(address(tmp_path), "admin") as client:
+        at = create(client, arms=HOSTILE)
+        for _ in range(2):
+            found = answers.Figures.model_validate(client.get(f"{at}/figures").json())
+            assert list(found.figures) == ["shares", "means", "evidence", "trials"]
+            for figure in found.figures.values():
+                go.Figure(figure)
+            play(client, at, 5)
+        assert found.version == 11
+        assert "<" not in json.dumps(found.figures).replace("<extra></extra>", "")
+
+
+class Reader(HTMLParser):
+    """What a browser finds in a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+        self._inside = ""
+        self.data = ""
+        self.attributes: list[tuple[str, str | None]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        self._inside = tag if ("type", "application/json") not in attrs else "data"
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "data":
+            self.data += data
+        elif self._inside not in ("script", "style"):
+            self.text += data
+
+
+def test_report_is_one_file_in_which_labels_are_text(tmp_path: Path) -> None:
+    with running(address(tmp_path), "admin") as client:
+        at = create(client, arms=HOSTILE, name="<script>alert(2)</script>")
+        play(client, at, 500)
+        response = client.get(f"{at}/report")
+        assert response.headers["content-disposition"].startswith("attachment; filename=")
+        assert response.headers["content-security-policy"] == "sandbox"
+        reader = Reader()
+        reader.feed(response.text)
+        assert reader.tags.count("script") == 3  # the data, plotly.js, and what draws
+        assert "img" not in reader.tags
+        for text in (*HOSTILE, "<script>alert(2)</script>", sentence(client, at)):
+            assert text in reader.text
+        assert not [value for name, value in reader.attributes if name in ("src", "href") or name.startswith("on")]
+        assert json.loads(reader.data)["shares"]["data"][0]["x"][0] == "&lt;script&gt;alert(1)&lt;/scrip…"
+        policy = next(value for name, value in reader.attributes if name == "content" and "script-src" in str(value))
+        assert "script-src 'sha256-" in str(policy)
+
+
+@pytest.mark.parametrize("call", ["figures", "summary", "audit", "report", "stream", "audit/replay"])
+def test_unknown_experiments(tmp_path: Path, call: str) -> None:
+    with running(address(tmp_path), "reader") as client:
+        assert client.get(f"/v1/experiments/abc/{call}").status_code == 404
+        assert Settings().demo is False

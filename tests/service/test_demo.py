@@ -1,0 +1,75 @@
+"""The demonstration that plays by itself."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from fairbai.cli import main
+from fairbai.service import demo
+from fairbai.service.keys import create_key, list_keys
+from fairbai.service.serve import demo_key
+from fairbai.service.verify import verify
+from tests.service.running import Local, address, opened, running
+
+
+def until_stopped(client: Local, experiment: str) -> None:
+    give_up = time.monotonic() + 120.0
+    while not client.get(f"/v1/experiments/{experiment}").json()["stopped"]:
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"TICK": 0.001, "WAIT": 0.002, "LEASE": 0.5, "PACE": 5000.0}.items():
+        monkeypatch.setattr(demo, name, value)
+
+
+@pytest.mark.slow_without_jit
+def test_it_plays_until_it_has_an_answer(tmp_path: Path) -> None:
+    url = address(tmp_path)
+    with running(url, demo=True, sweep=0.1) as client:
+        first = client.get("/v1/session").json()["demo"]
+        until_stopped(client, first)
+        status = client.get(f"/v1/experiments/{first}").json()
+        assert status["name"] == demo.NAME
+        assert status["decided"]
+        assert status["trials"] > status["observed"]  # some are lost
+        assert client.get(f"/v1/experiments/{first}/audit").json()["kept"] is True
+    with opened(url) as database:
+        assert [differences for _, differences in verify(database) if differences] == []
+    with running(url, demo=True) as client:  # the next start begins another one
+        second = client.get("/v1/session").json()["demo"]
+        assert second != first
+        client.post(f"/v1/experiments/{second}/close")
+        until_stopped(client, second)
+
+
+@pytest.mark.slow_without_jit
+def test_a_demonstration_goes_on_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "PACE", 0.0)
+    url = address(tmp_path)
+    found = set()
+    for _ in range(2):
+        with running(url, demo=True) as client:
+            found.add(client.get("/v1/session").json()["demo"])
+    assert len(found) == 1
+
+
+def test_every_start_has_a_key_and_ends_the_last_one(tmp_path: Path) -> None:
+    with opened(address(tmp_path)) as database:
+        create_key(database, "reader", "demo")
+        first, second = demo_key(database), demo_key(database)
+        assert first != second
+        assert [key["revoked_at"] is None for key in list_keys(database)] == [True, False, True]
+
+
+def test_it_is_for_one_worker(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["serve", "--demo", "--workers", "2", "--database"]
+    assert main([*options, "postgresql://nobody@127.0.0.1:9/none"]) != 0
+    assert main([*options, f"sqlite:///{tmp_path}/x.db"]) != 0
+    assert re.search("workers must be 1", capsys.readouterr().err)

@@ -1,0 +1,206 @@
+"""Signing in, and what protects those who have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from fairbai.service import keys, sessions
+from fairbai.service.keys import create_key, revoke_key
+from fairbai.service.refusals import Refusal
+from fairbai.service.sessions import LOCAL, csrf_token
+from tests.service.running import FORM, Local, address, create, opened, running
+
+PAGES = ("/plan", "/experiments", "/experiments/0123abcd", "/experiments/0123abcd/audit", "/sign-in")
+
+
+def sign_in(client: Local, key: str, following: str = "/", **headers: str) -> httpx.Response:
+    return client.post("/sign-in", data={"key": key, "next": following}, headers=headers)
+
+
+def anonymous(client: Local) -> str:
+    """Take the key from the client's requests; returns it."""
+    return str(client.http.headers.pop("Authorization").split()[1])
+
+
+def cookie(key: str) -> dict[str, str]:
+    return {"Cookie": f"other=1; fairbai={key}; more=2"}
+
+
+def test_cookie_holds_the_key_and_is_kept_from_scripts_and_other_sites(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        key = anonymous(client)
+        answer = sign_in(client, key, "/plan?x=1")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/plan?x=1")
+        name, *flags = answer.headers["set-cookie"].split("; ")
+        assert name == f"fairbai={key}"
+        assert {flag.lower() for flag in flags} == {"httponly", "path=/", "samesite=strict"}
+        assert client.get("/v1/session", headers=cookie(key)).json()["role"] == "admin"
+
+
+def test_cookie_is_secure_over_https(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        key = anonymous(client)
+        answer = client.post("https://test/sign-in", data={"key": key})
+        assert "secure" in answer.headers["set-cookie"].lower()
+
+
+def test_wrong_keys_are_told_so_and_limited(tmp_path: Path) -> None:
+    with running(address(tmp_path), failures=3) as client:
+        anonymous(client)
+        found = [sign_in(client, "fb_00_00", "/plan") for _ in range(5)]
+        assert [answer.headers["location"].split("=")[0] for answer in found] == ["/sign-in?wrong"] * 3 + [
+            "/sign-in?wait"
+        ] * 2
+        assert found[0].headers["location"] == "/sign-in?wrong=1&next=/plan"
+        assert all("set-cookie" not in answer.headers for answer in found)
+
+
+def test_sign_out_removes_the_cookie(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        answer = client.post("/sign-out", headers=cookie(anonymous(client)))
+        assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
+        assert "max-age=0" in answer.headers["set-cookie"].lower()
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Sec-Fetch-Site": "same-origin"}, 303),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Origin": "http://test"}, 303),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+    ],
+)
+def test_forms_of_other_sites_are_refused(tmp_path: Path, headers: dict[str, str], status: int) -> None:
+    with running(address(tmp_path)) as client:
+        key = anonymous(client)
+        assert sign_in(client, key, **headers).status_code == status
+        assert client.post("/sign-out", headers=headers).status_code == status
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["//evil.example", "/\\evil.example", "https://evil.example/", "javascript:alert(1)", "/\t/evil.example", "",
+     "evil", "/%0d%0aSet-Cookie:x", "/plan\r\nX: 1", "/a:b@evil.example"],
+)  # fmt: skip
+def test_next_leads_nowhere_else(tmp_path: Path, target: str) -> None:
+    with running(address(tmp_path)) as client:
+        key = anonymous(client)
+        assert sign_in(client, key, target).headers["location"] == "/"
+    assert not LOCAL.fullmatch(target)
+
+
+def test_pages_lead_to_the_sign_in(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        key = anonymous(client)
+        answer = client.get("/experiments/0123abcd/audit?x=1")
+        assert answer.status_code == 303
+        assert answer.headers["location"] == "/sign-in?next=/experiments/0123abcd/audit%3Fx%3D1"
+        assert client.get("/", headers=cookie("fb_00_00")).headers["location"] == "/sign-in"
+        assert client.get("/", headers=cookie(key)).headers["location"] == "/experiments"
+        for path in PAGES:
+            assert client.get(path, headers=cookie(key)).status_code == 200, path
+        for path in ("/v1/experiments", "/metrics", "/nothing", "/experiments/NOT-AN-ID"):
+            assert client.get(path).status_code == 401, path
+
+
+def test_pages_and_files_have_a_strict_policy(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        for path in (*PAGES, "/static/plotly.min.js", "/static/style.css", "/favicon.ico"):
+            headers = client.get(path).headers
+            policy = headers["content-security-policy"]
+            assert "default-src 'none'" in policy, path
+            assert "unsafe" not in policy
+            assert "http" not in policy
+            assert "frame-ancestors 'none'" in policy
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["referrer-policy"] == "same-origin"
+
+
+def test_files_are_sent_once(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        anonymous(client)  # they need no key
+        first = client.get("/static/plotly.min.js", headers={"Accept-Encoding": "identity"})
+        assert b"plotly.js" in first.content[:100]
+        packed = client.get("/static/plotly.min.js", headers={"Accept-Encoding": "gzip"})
+        assert int(packed.headers["content-length"]) < len(first.content) / 2
+        assert packed.content == first.content
+        again = client.get("/static/plotly.min.js", headers={"If-None-Match": first.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b"")
+        assert "max-age" in first.headers["cache-control"]
+        assert client.get("/static/style.css").headers["cache-control"] == "no-cache"
+
+
+@pytest.mark.parametrize("name", ["nothing.js", "..%2fpages.py", "%2e%2e%2fpages.py", "../pages.py", "pages.py", ""])
+def test_other_files_are_not_sent(tmp_path: Path, name: str) -> None:
+    with running(address(tmp_path)) as client:
+        assert client.get(f"/static/{name}").status_code == 404
+
+
+def test_changes_by_cookie_need_the_token(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client)
+        key = anonymous(client)
+        token = client.get("/v1/session", headers=cookie(key)).json()["csrf"]
+        assert token == csrf_token(key)
+        for path, body in ((f"{at}/close", None), ("/v1/experiments", FORM), ("/v1/plan", {}), (f"{at}/ask", {})):
+            refused = client.post(path, json=body, headers=cookie(key))
+            assert refused.status_code == 403, path
+            assert "X-CSRF-Token" in refused.json()["detail"]
+            wrong = client.post(path, json=body, headers={**cookie(key), "X-CSRF-Token": "0" * 64})
+            assert wrong.status_code == 403, path
+        good = {**cookie(key), "X-CSRF-Token": token}
+        assert client.post(f"{at}/ask", json={}, headers=good).status_code == 200
+        assert client.post(f"{at}/close", headers=good).status_code == 200
+        assert client.get(at, headers=cookie(key)).status_code == 200  # to look needs none
+
+
+def test_roles_are_the_same_by_cookie(tmp_path: Path) -> None:
+    url = address(tmp_path)
+    with running(url) as client, opened(url) as database:
+        at = create(client)
+        anonymous(client)
+        reader = create_key(database, "reader", "the manager")
+        session = client.get("/v1/session", headers=cookie(reader)).json()
+        assert (session["role"], session["name"], session["demo"]) == ("reader", "the manager", None)
+        headers = {**cookie(reader), "X-CSRF-Token": session["csrf"]}
+        assert client.post(f"{at}/close", headers=headers).status_code == 403
+        assert client.post("/v1/experiments", json=FORM, headers=headers).status_code == 403
+        plan = {"arms": ["a", "b"], "means": [0.0, 1.0], "delta": 0.1}
+        assert client.post("/v1/plan", json=plan, headers=headers).status_code == 200
+
+
+def test_revoking_a_key_ends_its_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "REMEMBERED", 0.0)
+    url = address(tmp_path)
+    with running(url) as client, opened(url) as database:
+        anonymous(client)
+        key = create_key(database, "reader")
+        assert client.get("/experiments", headers=cookie(key)).status_code == 200
+        revoke_key(database, key)
+        assert client.get("/experiments", headers=cookie(key)).status_code == 303
+        assert client.get("/v1/session", headers=cookie(key)).status_code == 401
+
+
+def test_the_header_goes_before_the_cookie(tmp_path: Path) -> None:
+    url = address(tmp_path)
+    with running(url) as client, opened(url) as database:
+        anonymous(client)
+        reader, admin = create_key(database, "reader"), create_key(database, "admin")
+        headers: dict[str, Any] = {**cookie(admin), "Authorization": f"Bearer {reader}"}
+        assert client.get("/v1/session", headers=headers).json()["role"] == "reader"
+        headers["Authorization"] = "Basic nonsense"
+        assert client.get("/v1/session", headers=headers).status_code == 401
+
+
+def test_form_of_a_page_is_read_with_limits() -> None:
+    assert sessions.read_form(b"key=a%20b&next=%2Fplan&key=c") == {"key": "a b", "next": "/plan"}
+    assert sessions.read_form(b"\xff=\xff") == {"\ufffd": "\ufffd"}
+    with pytest.raises(Refusal, match="the form cannot be read"):
+        sessions.read_form(b"a=1&" * 20)
