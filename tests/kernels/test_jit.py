@@ -11,11 +11,11 @@ import pytest
 
 from fairbai.kernels import jit
 
-SOLVE = """
+FLOORS = """
 import fairbai as fb
-from fairbai.kernels import allocation, jit
-fb.solve(fb.Instance([1.0, 0.5, 0.0]))
-hits, misses = allocation.allocate.stats.cache_hits, allocation.allocate.stats.cache_misses
+from fairbai.kernels import jit, rates
+fb.rates.Proportional(0.5).floors([1.0, 0.5, 0.0])
+hits, misses = rates.fill_floors.stats.cache_hits, rates.fill_floors.stats.cache_misses
 print(jit.CACHE_DIRECTORY, sum(hits.values()), sum(misses.values()))
 """
 
@@ -34,8 +34,8 @@ def run(code: str, *arguments: str, **variables: str) -> list[str]:
 
 @pytest.mark.slow_without_jit
 def test_second_process_does_not_compile(tmp_path: Path) -> None:
-    first = run(SOLVE, FAIRBAI_CACHE_DIR=str(tmp_path))
-    second = run(SOLVE, FAIRBAI_CACHE_DIR=str(tmp_path))
+    first = run(FLOORS, FAIRBAI_CACHE_DIR=str(tmp_path))
+    second = run(FLOORS, FAIRBAI_CACHE_DIR=str(tmp_path))
     assert first[1:] == ["0", "1"]
     assert second[1:] == ["1", "0"]
     assert Path(second[0]).parent == tmp_path

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
+import highspy
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from tests.oracle import extended
 from tests.oracle.limits import Bounds
@@ -65,6 +66,8 @@ class _Program:
         self.rows: list[Floats] = []
         self.bounds: list[float] = []
         self.most = np.full(floors.size, np.inf)
+        self.highs: Any = None  # made when the limits are known
+        self.given = 0  # rows that it has
         weights = floors + slack / floors.size
         to_best, to_other = self._slopes(weights[1:] / weights[0])
         self.unit = float(np.min(weights[0] * to_best + weights[1:] * to_other))
@@ -108,17 +111,26 @@ class _Program:
             self.bounds.append(float(at_floor / scale))
 
     def _solve(self) -> tuple[float, Floats]:
-        size = self.floors.size
-        found = linprog(
-            np.append(np.zeros(size), -1.0),
-            A_ub=np.array(self.rows),
-            b_ub=np.array(self.bounds),
-            A_eq=np.append(np.ones(size), 0.0)[None, :],
-            b_eq=[self.slack],
-            bounds=[*((0.0, most) for most in self.most), (0.0, np.inf)],
-            method="highs-ds",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-        )
-        if found.status != 0 or found.x is None:
-            raise ArithmeticError(f"the linear program ended with: {found.message}")
-        return float(found.x[-1]), np.asarray(found.x[:-1])
+        """Hand the new cuts to HiGHS, which goes on from its last solution."""
+        if self.highs is None:
+            self.highs = self._start()
+        for row, bound in zip(self.rows[self.given :], self.bounds[self.given :], strict=True):
+            places = np.flatnonzero(row).astype(np.int32)
+            self.highs.addRow(-highspy.kHighsInf, bound, places.size, places, row[places])
+        self.given = len(self.rows)
+        self.highs.run()
+        if self.highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            raise ArithmeticError(f"the linear program ended with: {self.highs.getModelStatus()}")
+        found = np.array(self.highs.getSolution().col_value)
+        return float(found[-1]), found[:-1]
+
+    def _start(self) -> Any:
+        """The program without its cuts: maximise the value over excesses that share the slack."""
+        size, highs = self.floors.size, highspy.Highs()
+        highs.silent()
+        for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+            highs.setOptionValue(option, 1e-10)
+        highs.addVars(size + 1, np.zeros(size + 1), np.append(self.most, highspy.kHighsInf))
+        highs.changeColCost(size, -1.0)
+        highs.addRow(self.slack, self.slack, size, np.arange(size, dtype=np.int32), np.ones(size))
+        return highs

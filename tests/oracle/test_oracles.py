@@ -21,6 +21,7 @@ from tests.oracle.precise import (
     precise_characteristic_times,
 )
 
+pytestmark = pytest.mark.slow_without_jit  # not slower without it, but it has nothing of ours to cover
 families = pytest.mark.parametrize("family", FAMILIES)
 
 
