@@ -6,6 +6,8 @@ import fnmatch
 import json
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import yaml
 
 from fairbai.cli.parser import make_parser
 from tests.packaging.smoke import ROOT
+from tests.service.server import Server
 
 STEPS = {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "CMD"}
 
@@ -83,14 +86,24 @@ def test_commands_of_the_image_are_understood() -> None:
         understood(shlex.split(command))
 
 
-def test_python_of_the_image_runs() -> None:
-    """The line that compiles the kernels, and the health check as far as its syntax."""
+def test_python_of_the_image_compiles_the_kernels() -> None:
     exec(shlex.split(arguments("RUN")[2].partition("&&")[2])[2], {})
+
+
+@pytest.mark.slow_without_jit
+def test_health_check_of_the_image(tmp_path: Path) -> None:
+    """It passes while the service runs, without a key, and fails when it does not."""
     (check,) = arguments("HEALTHCHECK")
-    command = json.loads(check.partition("CMD ")[2])
-    compile(command[2], "health check", "exec")
-    assert "http://127.0.0.1:8000/readyz" in command[2]
     assert arguments("EXPOSE") == ["8000"]
+    server = Server(f"sqlite:///{tmp_path}/fairbai.db", tmp_path)
+    command = json.loads(check.partition("CMD ")[2].replace(":8000", f":{server.port}"))
+    command[0] = sys.executable
+    server.start()
+    try:
+        assert subprocess.run(command, check=False).returncode == 0
+    finally:
+        server.stop()
+    assert subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode != 0
 
 
 def test_compose_has_only_fields_that_it_should(compose: dict[str, Any]) -> None:
