@@ -9,6 +9,7 @@ from fairbai.allocation import price_of_fairness
 from fairbai.identifier.snapshot import changing
 from fairbai.problems import Instance
 from fairbai.problems.families import Bernoulli, Poisson
+from fairbai.report.interactive.live import trials_to_go
 from fairbai.service.book import Book
 from fairbai.service.listing import state_of
 
@@ -93,7 +94,9 @@ def _leader(status: Answer) -> str:
 
 
 def _ahead(status: Answer) -> str:
-    ahead = status["expected_trials_to_go"]
+    ahead = trials_to_go(status)
+    if ahead is None and status["expected_trials_to_go"] is not None:
+        return " It is too early to say how many more trials it takes."
     return f" About {count(_rounded(ahead), 'more trial')} are expected." if ahead else ""
 
 
