@@ -17,6 +17,7 @@ for rates in (fb.rates.Constant(0.1), fb.rates.Bounded(0.1, 0.8)):
     ident.tell_batch([1, 1], [0.0, 0.0])
     fb.Identifier.from_dict(ident.to_dict()).status()
 fb.solve_batch([[1.0, 0.0], [2.0, 0.0]], fb.rates.Constant(0.1))
+fb.simulation.simulate_edges(fb.Instance([1.0, 0.0]), 0.1, nodes=2, batch=2, runs=1, maximum_rounds=10)
 """
 SIMULATION = """
 import fairbai as fb
@@ -24,7 +25,6 @@ import fairbai as fb
 for rates in (fb.rates.Constant(0.1), fb.rates.Bounded(0.1, 0.8)):
     instance = fb.Instance([1.0, 0.0], rates=rates)
     fb.simulate(instance, 0.1, settle=True, runs=1, maximum_rounds=10)
-fb.simulation.simulate_edges(fb.Instance([1.0, 0.0]), 0.1, nodes=2, batch=2, runs=1, maximum_rounds=10)
 """
 
 

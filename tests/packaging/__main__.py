@@ -3,9 +3,9 @@
 import shutil
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
-from fairbai.cli.requirements import extras
 from tests.packaging.smoke import ROOT, build, install, make_environment, pythons, run, try_out
 
 
@@ -24,10 +24,11 @@ def main() -> None:
                 quick = {"NUMBA_DISABLE_JIT": "1"} if package is sdist else {}  # its kernels are those of the wheel
                 place = try_out(fresh, FAIRBAI_CACHE_DIR=str(where / "cache"), **quick)
                 assert Path(place).is_relative_to(where), place
-    for extra in extras():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for extra in project["optional-dependencies"]:
         asked = f"fairbai[{extra}] @ {wheel.as_uri()}"
         run(sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", asked)
-        print(f"extra {extra} resolves")
+        print(f"extra {extra} resolves", flush=True)
 
 
 if __name__ == "__main__":
