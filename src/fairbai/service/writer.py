@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -13,6 +14,7 @@ from fairbai.service.metrics import Metrics
 from fairbai.service.operations import Operation
 from fairbai.service.refusals import Refusal, of_database, unavailable
 
+GATHERING = 0.0005  # seconds that a group waits for others, where the one before had more than one operation
 MOST_WAITING = 10_000  # operations
 MOST_WAITING_ROWS = 500_000  # of these operations, about: they are in memory
 MOST_ROWS = 20_000  # of a transaction, about: others wait for it
@@ -83,8 +85,12 @@ class Writer:
             self._ledger.close()
 
     def _work_until_the_end(self) -> None:
+        in_company = False
         while (first := self._queue.get()) is not None:
+            if in_company:  # those who were just answered are about to call again
+                time.sleep(GATHERING)
             group, last = self._take(first)
+            in_company = len(group) > 1
             try:
                 done = self._run(group)
             except Exception as error:  # nothing may end the thread; calls can be repeated safely
