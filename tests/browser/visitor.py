@@ -61,7 +61,7 @@ class Site:
 
     def __init__(self, server: Server, browser: Browser) -> None:
         self.server, self.browser = server, browser
-        self.base = f"http://127.0.0.1:{server.port}"
+        self.base = server.address
         self.client = Client(self.base, server.key)
         self.keys = {"admin": server.key}
         self._contexts: list[BrowserContext] = []

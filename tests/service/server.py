@@ -63,6 +63,11 @@ class Server:
         self._process: subprocess.Popen[bytes] | Forked | None = None
         self._nursery = nursery
 
+    @property
+    def address(self) -> str:
+        """Where it answers."""
+        return f"http://127.0.0.1:{self.port}"
+
     def start(self) -> "Server":
         """Start, and wait until it answers."""
         if self._nursery is None:
@@ -114,11 +119,12 @@ class Server:
             self._process.kill()
             self._process.wait()
 
-    def stop(self) -> None:
-        """End it as an administrator would."""
-        if self._process is not None and self._process.poll() is None:
-            self._process.terminate()
-            self._process.wait(60)
+    def stop(self) -> int | None:
+        """End it as an administrator would; returns its exit code, if it ran and was not forked."""
+        if self._process is None or self._process.poll() is not None:
+            return None
+        self._process.terminate()
+        return self._process.wait(60)
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """One request on a connection of its own."""

@@ -19,7 +19,7 @@ def test_schemathesis_finds_nothing(
     server = start(request.getfixturevalue(database))
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "--no-color", "--config-file", SETTINGS, "run"),
-        f"http://127.0.0.1:{server.port}/openapi.json",
+        f"{server.address}/openapi.json",
         *("--header", f"Authorization: Bearer {server.key}"),
         *("--max-examples", str(examples), "--generation-deterministic", "--continue-on-failure"),
     ]

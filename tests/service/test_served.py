@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
-import re
 import signal
-import socket
 import sqlite3
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,57 +15,18 @@ import pytest
 from fairbai.cli import main
 from fairbai.client import Answer, AsyncClient, Client, ExperimentOverError, ServiceError
 from fairbai.service import settings
+from tests.service.conftest import Start
 from tests.service.running import address, create, play, running
-
-
-@dataclass
-class Served:
-    url: str
-    key: str
-    process: subprocess.Popen[str]
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
-
-
-@contextmanager
-def served(database: str, port: int | None = None, key: str | None = None) -> Iterator[Served]:
-    """``fairbai serve`` on a free port; its first line has the key."""
-    port = port or free_port()
-    command = [sys.executable, "-m", "fairbai", "serve", "--database", database, "--port", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    assert process.stdout is not None
-    try:
-        if key is None:
-            line = process.stdout.readline()
-            found = re.fullmatch(r"admin key \(it is shown only once\): (\S+)\n", line)
-            assert found, line
-            key = found[1]
-        url = f"http://127.0.0.1:{port}"
-        for _ in range(600):
-            try:
-                httpx.get(f"{url}/healthz")
-                break
-            except httpx.TransportError:
-                time.sleep(0.1)
-        yield Served(url, key, process)
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
 
 
 def reward(arm: str, rng: random.Random) -> float:
     return rng.gauss(1.0 if arm == "b" else 0.0, 1.0)
 
 
-def test_whole_experiment_with_the_client(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_whole_experiment_with_the_client(start: Start, sqlite: str, capsys: pytest.CaptureFixture[str]) -> None:
     rng = random.Random(1)
-    with served(address(tmp_path)) as server, Client(server.url, server.key) as client:
+    server = start(sqlite)
+    with Client(server.address, server.key) as client:
         experiment = client.create("test", ["a", "b", "c"], 0.1, rates={"kind": "constant", "floor": 0.2})
         answer = Answer(decided=False, stopped=False, recommendation=None)
         while not answer.stopped:
@@ -91,24 +43,21 @@ def test_whole_experiment_with_the_client(tmp_path: Path, capsys: pytest.Capture
         assert client.close(experiment) == Answer(decided=True, stopped=True, recommendation="b")
         with pytest.raises(ServiceError, match="404: No such experiment"):
             client.status("nothing")
-        server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(timeout=30) in (0, -signal.SIGTERM)
-    assert main(["verify", "--database", address(tmp_path)]) == 0
+    assert server.stop() in (0, -signal.SIGTERM)
+    assert main(["verify", "--database", sqlite]) == 0
     assert "0 of 1 experiments differ from their log" in capsys.readouterr().out
 
 
-def test_server_that_is_killed_loses_nothing_and_clients_go_on(tmp_path: Path) -> None:
+def test_server_that_is_killed_loses_nothing_and_clients_go_on(start: Start, sqlite: str) -> None:
     """The client repeats what the kill interrupted, when the server is back on the same port."""
-    port = free_port()
-    with served(address(tmp_path), port) as server:
-        with Client(server.url, server.key) as client:
-            experiment = client.create("test", ["a", "b"], 1e-9)
-            tickets = client.ask(experiment, 50)
-            client.tell(experiment, {ticket: 1.0 for ticket, _ in tickets})
-        os.kill(server.process.pid, signal.SIGKILL)
-        server.process.wait()
-        key = server.key
-    with served(address(tmp_path), port, key), Client(f"http://127.0.0.1:{port}", key) as client:
+    server = start(sqlite)
+    with Client(server.address, server.key) as client:
+        experiment = client.create("test", ["a", "b"], 1e-9)
+        tickets = client.ask(experiment, 50)
+        client.tell(experiment, {ticket: 1.0 for ticket, _ in tickets})
+    server.kill()
+    server.start()
+    with Client(server.address, server.key) as client:
         status = client.status(experiment)
         assert (status["trials"], status["observed"]) == (50, 50)
         assert client.tell(experiment, {ticket: 1.0 for ticket, _ in tickets}).counted == 0
@@ -163,7 +112,7 @@ def test_client_gives_up() -> None:
             client.ask("x")
 
 
-def test_async_client(tmp_path: Path) -> None:
+def test_async_client(start: Start, sqlite: str) -> None:
     async def whole(url: str, key: str) -> None:
         async with AsyncClient(url, key) as client:
             experiment = await client.create("test", ["a", "b"], 0.1, family="bernoulli", settle=False)
@@ -181,8 +130,8 @@ def test_async_client(tmp_path: Path) -> None:
             assert (await client.events(experiment)).startswith(b"sequence,at,kind")
             assert (await client.close(experiment)).stopped
 
-    with served(address(tmp_path)) as server:
-        asyncio.run(whole(server.url, server.key))
+    server = start(sqlite)
+    asyncio.run(whole(server.address, server.key))
 
 
 def test_workers_on_sqlite_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
