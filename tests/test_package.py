@@ -7,19 +7,12 @@ import doctest
 import importlib
 import importlib.metadata
 import pkgutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import fairbai as fb
-
-
-def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+from tests.processes import run_python
 
 
 def modules() -> list[str]:
@@ -28,11 +21,12 @@ def modules() -> list[str]:
 
 def test_import_takes_less_than_half_a_second() -> None:
     code = "import time; start = time.perf_counter(); import fairbai; print(time.perf_counter() - start)"
-    assert min(float(run(code)) for _ in range(5)) < 0.5
+    assert min(float(run_python("-c", code)) for _ in range(5)) < 0.5
 
 
 def test_import_alone_does_not_import_numba() -> None:
-    assert run("import sys, fairbai; print([name for name in ('numba', 'scipy') if name in sys.modules])") == "[]"
+    code = "import sys, fairbai; print([name for name in ('numba', 'scipy') if name in sys.modules])"
+    assert run_python("-c", code) == "[]\n"
 
 
 @pytest.mark.parametrize("name", fb.__all__)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from fairbai.environments import WirelessCell, draw_cell
+from tests.processes import run_python
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "wireless_cell.py"
 SHARES = np.array([0.19, 0.01, *[0.1] * 8])
@@ -70,12 +69,10 @@ def test_bad_input(parts: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_example(kind: str, tmp_path: Path) -> None:
     file = tmp_path / f"cell.{kind}"
-    command = [sys.executable, "-W", "error", str(EXAMPLE), "--out", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    rows = re.findall(r"^ +(\d+) +[\d.]+ +[-\d.]+ +(\d+) +([\d.]+)% +([\d.]+)%$", done.stdout, re.MULTILINE)
+    printed = run_python(EXAMPLE, "--out", file)
+    rows = re.findall(r"^ +(\d+) +[\d.]+ +[-\d.]+ +(\d+) +([\d.]+)% +([\d.]+)%$", printed, re.MULTILINE)
     assert [int(row[0]) for row in rows] == list(range(10))
     assert all(float(share) >= float(floor) for *_, share, floor in rows)
-    assert "UE 6 has the best channel" in done.stdout
-    assert max(map(len, done.stdout.replace(str(file), "").splitlines())) <= 110
+    assert "UE 6 has the best channel" in printed
+    assert max(map(len, printed.replace(str(file), "").splitlines())) <= 110
     assert file.read_bytes().startswith(b"\x89PNG" if kind == "png" else b"<?xml")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from fairbai.environments import Rayleigh, Rician, WirelessCell, WirelessCellEnv
+from tests.processes import run_python
 
 CELLS = {
     "paper": WirelessCell.paper(),
@@ -57,8 +56,7 @@ def test_default_is_the_cell_of_the_paper() -> None:
 def test_known_to_gymnasium_without_an_import() -> None:
     """The module before the colon is imported by gymnasium."""
     code = "import gymnasium; print(gymnasium.make('fairbai.environments:fairbai/WirelessCell-v0').action_space)"
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stdout == "Discrete(10)\n", done.stderr
+    assert run_python("-c", code) == "Discrete(10)\n"
 
 
 @cells

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
-import sys
 
 import gymnasium
 import pytest
 
 import fairbai.environments
+from tests.processes import run_python
 
 NEEDED = "fairbai.environments needs mobile-env and gymnasium: pip install 'fairbai[wireless]'"
-
-
-def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 def test_fairbai_alone_imports_neither() -> None:
     code = (
         "import sys, fairbai; fairbai.Identifier; print({'gymnasium', 'mobile_env', 'matplotlib'} & set(sys.modules))"
     )
-    assert run(code) == "set()"
+    assert run_python("-c", code) == "set()\n"
 
 
 def test_import_prints_nothing() -> None:
-    assert run("import fairbai.environments") == ""
+    assert run_python("-c", "import fairbai.environments") == ""
 
 
 @pytest.mark.parametrize("missing", ["gymnasium", "mobile_env"])
@@ -41,7 +34,7 @@ try:
 except ModuleNotFoundError as error:
     print(error)
 """
-    assert run(code) == NEEDED
+    assert run_python("-c", code) == f"{NEEDED}\n"
 
 
 def test_other_missing_modules_are_named() -> None:
@@ -53,7 +46,7 @@ try:
 except ModuleNotFoundError as error:
     print(error.name)
 """
-    assert run(code) == "scipy.special"
+    assert run_python("-c", code) == "scipy.special\n"
 
 
 def test_reload_does_not_warn() -> None:

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import run_python
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ab_test.py"
 
 
 def run(*arguments: str) -> str:
-    command = [sys.executable, "-W", "error", str(EXAMPLE), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return run_python(EXAMPLE, *arguments)
 
 
 def check(printed: str) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +12,7 @@ import pytest
 
 import fairbai as fb
 from tests.identifier.site import FAMILIES, RULES, Site, name
+from tests.processes import run_python
 from tests.testing.test_sampling_rules import Lottery
 
 RATES = [fb.rates.Constant([0.1, 0.0, 0.5]), fb.rates.InverseGap(0.8), fb.rates.Softmax(0.5, temperature=2.0)]
@@ -92,21 +91,14 @@ def test_another_process_goes_on_with_the_same_arms(rule: Any) -> None:
         site.visit()
     rewards = fb.Bernoulli().sample([0.9, 0.4, 0.2], np.random.default_rng(1), 40).tolist()
     given = {"snapshot": ident.to_dict(), "pending": site.pending, "rewards": rewards}
-    done = subprocess.run(
-        [sys.executable, "-c", OTHER_PROCESS],
-        input=json.dumps(given),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-    )
+    printed = run_python("-c", OTHER_PROCESS, given=json.dumps(given))
     for arm, reward in site.pending:
         ident.tell(arm, reward)
     arms = []
     for reward in rewards:
         arms.append(ident.ask())
         ident.tell(arms[-1], reward[arms[-1]])
-    assert json.loads(done.stdout) == arms
+    assert json.loads(printed) == arms
     assert len(set(arms)) == 3
 
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -13,6 +9,7 @@ import fairbai as fb
 from fairbai.kernels.allocation import least_cost
 from tests.allocation.questions import FAMILIES, as_instance, costs, near
 from tests.oracle.instances import random_instances
+from tests.processes import run_python
 
 families = pytest.mark.parametrize("family", FAMILIES)
 
@@ -48,14 +45,7 @@ def test_least_cost_without_weight_is_zero(family: str) -> None:
 @pytest.mark.slow_without_jit
 @families
 def test_same_bits_without_the_jit(family: str) -> None:
-    interpreted = subprocess.run(
-        [sys.executable, "-W", "error", "-c", BITS, family],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert interpreted.returncode == 0, interpreted.stderr
-    for question, line in zip(random_instances(family, 65, seed=7), interpreted.stdout.splitlines(), strict=True):
+    interpreted = run_python("-c", BITS, family, NUMBA_DISABLE_JIT="1")
+    for question, line in zip(random_instances(family, 65, seed=7), interpreted.splitlines(), strict=True):
         found = fb.solve(as_instance(question))
         assert [found.characteristic_time, *found.weights] == [float.fromhex(x) for x in line.split()], question

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from fairbai.kernels import jit
+from tests.processes import run_python
 
 FLOORS = """
 import fairbai as fb
@@ -20,22 +19,9 @@ print(jit.CACHE_DIRECTORY, sum(hits.values()), sum(misses.values()))
 """
 
 
-def run(code: str, *arguments: str, **variables: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code, *arguments],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
-
-
 @pytest.mark.slow_without_jit
 def test_second_process_does_not_compile(tmp_path: Path) -> None:
-    first = run(FLOORS, FAIRBAI_CACHE_DIR=str(tmp_path))
-    second = run(FLOORS, FAIRBAI_CACHE_DIR=str(tmp_path))
+    first, second = (run_python("-c", FLOORS, FAIRBAI_CACHE_DIR=str(tmp_path)).split() for _ in range(2))
     assert first[1:] == ["0", "1"]
     assert second[1:] == ["1", "0"]
     assert Path(second[0]).parent == tmp_path

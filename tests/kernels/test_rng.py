@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from scipy.stats import kstest
 
 from fairbai.kernels.rng import philox, two_uniforms
+from tests.processes import run_python
 
 KNOWN = {  # counter, key, answer: the test vectors of Random123
     "zeros": ("00000000 00000000 00000000 00000000", "00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
@@ -118,16 +115,6 @@ for seed, run, number in [(0, 0, 0), (7, 3, 11), (2**63 - 1, 2**40, 2**33)]:
 
 
 def test_same_bits_without_the_jit() -> None:
-    printed = {}
-    for disabled in ("0", "1"):
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", BITS],
-            env={**os.environ, "NUMBA_DISABLE_JIT": disabled},
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        assert done.returncode == 0, done.stderr
-        printed[disabled] = done.stdout
-    assert printed["0"] == printed["1"]
-    assert len(printed["0"].split()) == 6
+    printed = [run_python("-c", BITS, NUMBA_DISABLE_JIT=disabled) for disabled in ("0", "1")]
+    assert printed[0] == printed[1]
+    assert len(printed[0].split()) == 6

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
-from tests.service.running import address
-from tests.service.test_served import served
+from tests.processes import run_python
+from tests.service.conftest import Start
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "http_ab_test.py"
 
 
 def run(*arguments: str) -> str:
-    command = [sys.executable, "-W", "error", str(EXAMPLE), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return run_python(EXAMPLE, *arguments)
 
 
 def check(printed: str) -> None:
@@ -32,6 +27,6 @@ def test_with_a_service_of_its_own() -> None:
     check(run())
 
 
-def test_with_a_service_that_runs(tmp_path: Path) -> None:
-    with served(address(tmp_path)) as server:
-        check(run("--url", server.url, "--key", server.key))
+def test_with_a_service_that_runs(start: Start, sqlite: str) -> None:
+    server = start(sqlite)
+    check(run("--url", server.address, "--key", server.key))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import fairbai as fb
 from fairbai.kernels.jit import CACHE_DIRECTORY
+from tests.processes import run_python
 
 pytestmark = pytest.mark.slow_without_jit
 
@@ -39,11 +37,7 @@ YOURS = "import fairbai as fb; print(len(fb.simulate(fb.Instance([1.0, 0.0]), 0.
 
 def run(program: str, folder: Path, cache: Path) -> str:
     folder.mkdir(exist_ok=True)
-    command = [sys.executable, "-W", "error", "-c", program]
-    environment = {**os.environ, "FAIRBAI_CACHE_DIR": str(cache), "PYTHONPATH": str(folder)}
-    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return run_python("-c", program, cwd=folder, FAIRBAI_CACHE_DIR=str(cache), PYTHONPATH=str(folder))
 
 
 def kept(cache: Path) -> set[str]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +10,7 @@ import pytest
 
 import fairbai as fb
 from fairbai.simulation.setting import LARGEST_POISSON, MOST_ROUNDS, Setting, make_setting
+from tests.processes import run_python
 from tests.simulation.cases import ARRAYS, FAMILIES, RATES, RULES, assert_same, compiled
 
 families = pytest.mark.parametrize("family", FAMILIES)
@@ -85,19 +83,9 @@ for family in FAMILIES:
 @pytest.mark.slow_without_jit
 def test_same_bits_without_the_jit() -> None:
     """Every array of runs of every family, with rules that solve, track, compare and bisect."""
-    printed = {}
-    for disabled in ("0", "1"):
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", BITS],
-            env={**os.environ, "NUMBA_DISABLE_JIT": disabled},
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-        assert done.returncode == 0, done.stderr
-        printed[disabled] = done.stdout.splitlines()
-    assert printed["0"] == printed["1"]
-    assert len(printed["0"]) == len(FAMILIES) * 10
+    printed = [run_python("-c", BITS, NUMBA_DISABLE_JIT=disabled).splitlines() for disabled in ("0", "1")]
+    assert printed[0] == printed[1]
+    assert len(printed[0]) == len(FAMILIES) * 10
     assert len(printed["0"][0].split()[-len(ARRAYS) :]) == len(ARRAYS)
 
 
