@@ -243,21 +243,6 @@ class Identifier:
                 return self.arms[self._decision.recommendation]
             return None if self._experiment.numbers[rows.UNSEEN] > 0.0 else self.arms[self._experiment.best]
 
-    @property
-    def glr(self) -> float | None:
-        """The least GLR of the best arm against another, as of the last reward; None before every arm has one.
-
-        It is quick to find; ``status`` has that of the pair that is furthest from its threshold.
-        """
-        with self._lock:
-            if self._decision is not None:
-                return self._decision.glr
-            if self._experiment.numbers[rows.UNSEEN] > 0.0:
-                return None
-            means, costs = self._experiment.state[[rows.MEAN, rows.COST]].tolist()
-            del costs[means.index(max(means))]
-            return float(min(costs))
-
     def status(self) -> Status:
         """What is known now."""
         with self._lock:

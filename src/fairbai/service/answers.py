@@ -87,6 +87,7 @@ class Status(Answer):
     arms: list[Arm]
     glr: float | None
     threshold: float | None
+    progress: float | None = Field(description="the GLR over its threshold, 1 when decided; null before all rewards")
     proved: bool
     closed: bool
     expected_trials_to_go: float | None
@@ -281,6 +282,7 @@ class Audit(Shape):
     arms: list[AuditedArm]
     groups: list[AuditedGroup]
     kept: bool | None = Field(description="null as long as all that is promised is for the stop")
+    verdict: str = Field(description="the same in words")
     findings: list[str]
     replay: Replayed | None = Field(description="null where this worker has not replayed it")
 

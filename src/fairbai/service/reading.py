@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Row, select
 
 from fairbai.identifier import Status
-from fairbai.service.book import Book, finite, means
+from fairbai.service.book import Book, finite, means, progress_of
 from fairbai.service.database import Database
 from fairbai.service.operations import stopped
 from fairbai.service.refusals import no_such_experiment
@@ -60,6 +60,7 @@ def described(row: Row[Any], book: Book) -> dict[str, Any]:
         "arms": _arms(book, now, pending),
         "glr": finite(now.glr),
         "threshold": finite(now.threshold),
+        "progress": 1.0 if book.decided else progress_of(now),
         "proved": now.proved,
         "closed": row.closed,
         **book.answer(),
