@@ -21,7 +21,7 @@ demo: $(STAMP) ## Show what fairbai does
 	$(BIN)/fairbai reproduce all --runs 100 --output reproduction
 
 test: $(STAMP) ## Run everything that a change must pass
-	$(MAKE) --jobs 3 lint kernels
+	$(MAKE) --jobs 2 lint kernels
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 	$(MAKE) coverage
 
@@ -37,6 +37,7 @@ lint: $(STAMP) ## Check style, types and import directions
 coverage: $(STAMP) ## Measure the coverage, with the JIT off so that kernels are traced too
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow_without_jit" --cov
 
+# The variable: else the theme warns at every build of MkDocs 2, which pyproject.toml excludes.
 docs: $(STAMP) ## Build the documentation into site/; a broken link or a missing reference fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 

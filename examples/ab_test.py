@@ -155,7 +155,7 @@ def main() -> None:
     rates = fb.rates.Constant(FLOOR)
     live = sys.stdout.isatty()
     print(f"Five variants, each guaranteed {FLOOR:.0%} of the visitors; {LOST:.0%} of the answers are lost.")
-    print("Loading (the first run compiles the kernels: up to a minute) ...", flush=True)
+    print("Loading (the first run compiles the kernels: up to a minute or two) ...", flush=True)
     experiment = fb.Identifier(list(conversion), DELTA, fb.Bernoulli(), rates, seed=options.seed)
     fb.Identifier.from_dict(experiment.to_dict()).ask()  # compiles, on a copy
     site = Website(experiment, conversion, np.random.default_rng(options.seed))

@@ -59,7 +59,7 @@ def main() -> None:
     cell = environments.WirelessCell.paper()
     env = gymnasium.make("fairbai/WirelessCell-v0", cell=cell)
     rates = floors(cell)
-    print("Scheduling (the first run compiles the kernels: up to a minute) ...", flush=True)
+    print("Scheduling (the first run compiles the kernels: up to a minute or two) ...", flush=True)
     status = schedule(env, fb.Identifier(cell.ues, DELTA, rates=rates, seed=options.seed), options.seed)
     print("\n".join(table(cell, status)))
     print(f"UE {status.recommendation} has the best channel: found in {status.assigned.sum():,} slots, and wrong with")

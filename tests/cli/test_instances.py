@@ -13,6 +13,7 @@ import pytest
 
 import fairbai as fb
 from fairbai.allocation import expected_trials
+from fairbai.report.interactive.plan import plan
 from tests.cli.commands import Capture, complaint, help_of, report, run
 
 
@@ -40,8 +41,6 @@ def agrees(found: dict[str, Any], instance: fb.Instance, delta: float) -> None:
     assert found["price_upper_bound"] == price.upper_bound
     assert found["duality_gap"] == best.duality_gap
     assert found["lower_bound"] == fb.lower_bound(instance, delta)
-    assert found["expected_trials"] == expected_trials(price.fair, delta)
-    assert found["expected_trials_without_floors"] == expected_trials(price.unconstrained, delta)
     arms = found["arms"]
     assert [arm["arm"] for arm in arms] == list(range(instance.means.size))
     assert [arm["mean"] for arm in arms] == instance.means.tolist()
@@ -91,7 +90,19 @@ FLAGS = [
 def test_json_has_the_numbers_of_the_library(
     capsys: Capture, command: str, flags: str, instance: fb.Instance, delta: float
 ) -> None:
-    agrees(report(capsys, command, *flags.split()), instance, delta)
+    found = report(capsys, command, *flags.split())
+    agrees(found, instance, delta)
+    if command == "solve":
+        assert found["expected_trials"] == expected_trials(found["characteristic_time"], delta)
+        assert found["expected_trials_without_floors"] == expected_trials(found["unconstrained_time"], delta)
+    else:
+        planned = plan(instance, delta)
+        assert found["stopping"] == planned.stopping.to_dict()
+        assert found["trials"] == {
+            "proved": planned.proved,
+            "heuristic": planned.heuristic,
+            "unfair": planned.unfair,
+        }
 
 
 FILE = """
@@ -161,24 +172,31 @@ def test_solve_prints_ceilings_and_groups(capsys: Capture) -> None:
 def test_plan_tells_trials_and_days(capsys: Capture) -> None:
     arguments = ["plan", "--means", "0.12", "0.10", "--family", "bernoulli", "--floors", "0.7", "0.1"]
     found = report(capsys, *arguments, "--per-day", "500")
-    assert found["days"] == found["expected_trials"] / 500
+    trials, days = found["trials"], found["days"]
+    assert days == {name: value / 500 for name, value in trials.items()}
     text = run(capsys, *arguments, "--per-day", "500")
-    trials = math.ceil(found["expected_trials"])
-    assert f"About {trials:,} trials ({found['days']:.1f} days) find the best arm with 95 % confidence." in text
-    assert f"{math.ceil(found['expected_trials_without_floors']):,}" in text
+    about = f"About {math.ceil(trials['proved']):,} trials ({days['proved']:.1f} days)"
+    assert f"{about} find the best arm with 95 % confidence,\nwhich is proved" in text
+    assert f"stopping rule fb.stopping.Mixture(kappa={found['stopping']['kappa']}, prior_mean=1.0)" in text
+    assert f"not proved, would take about {math.ceil(trials['heuristic']):,}" in text
+    assert f"Without floors it would be {math.ceil(trials['unfair']):,}" in text
     assert "70.00%" in text
     assert "days" not in run(capsys, *arguments)
 
 
 def test_infinite_times_are_told_and_are_null_in_json(capsys: Capture) -> None:
     arguments = ["--means", "1", "0", "--floors", "1", "0"]
-    assert "infinitely many" in run(capsys, "plan", *arguments)
     printed = run(capsys, "solve", *arguments, "--json")
     found = json.loads(printed, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
     assert found["characteristic_time"] is None
     assert found["expected_trials"] is None
     assert found["unconstrained_time"] == pytest.approx(8.0)
-    assert "inf" in run(capsys, "solve", *arguments)
+    assert "infinitely many" in run(capsys, "solve", *arguments)
+
+
+def test_plan_needs_a_share_for_every_arm(capsys: Capture) -> None:
+    wrong = complaint(capsys, "plan", "--means", "1", "0", "--floors", "1", "0")
+    assert "floors must leave a share for every arm: nothing is left for '1'" in wrong
 
 
 @pytest.mark.parametrize("command", ["solve", "plan"])

@@ -110,7 +110,7 @@ def test_floors_that_sum_to_one_are_rounded_down(assigned: list[int], floors: li
     ("assigned", "floors"), [([10, 10, 5], [0.6, 0.4, 0.0]), ([10, 10, 10], [0.5, 0.5 - 1e-12, 1e-12])]
 )
 def test_floors_that_sum_to_one_can_be_out_of_reach(assigned: list[int], floors: list[float]) -> None:
-    """The last arm has had too much for any total of up to a milliard trials."""
+    """The last arm has had too much for any total of up to a billion trials."""
     assert settle(assigned, floors) == 0
 
 

@@ -57,4 +57,4 @@ def _announce_compiling() -> None:
     from fairbai.cli.doctor import kept_kernels
 
     if not kept_kernels():
-        print("fairbai: compiling the kernels; this is done once and takes a minute or two", file=sys.stderr)
+        print("fairbai: compiling the kernels; this is done once and takes up to a minute or two", file=sys.stderr)

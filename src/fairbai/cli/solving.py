@@ -9,8 +9,9 @@ from fairbai.cli.instances import question
 from fairbai.cli.printing import print_json, print_table
 from fairbai.problems import Family, Instance, rates
 from fairbai.problems.checks import confidence
+from fairbai.report.interactive.plan import Plan, plan
 
-STOPPING_NOTE = "for an asymptotically optimal rule and the (heuristic) threshold log((1 + log t) / delta)"
+ESTIMATE_NOTE = "with the threshold log((1 + log t) / delta), which is not proved (fairbai plan has a proved one)"
 
 
 def _question(options: argparse.Namespace) -> tuple[Instance, float]:
@@ -25,10 +26,9 @@ def _question(options: argparse.Namespace) -> tuple[Instance, float]:
 
 
 def _report(instance: Instance, delta: float) -> dict[str, Any]:
-    """Everything that ``solve`` and ``plan`` tell about an instance."""
+    """Everything that ``solve`` and ``plan`` both tell about an instance."""
     best, price = solve(instance), price_of_fairness(instance)
     free = solve(Instance(instance.means, instance.family))
-    trials, free_trials = expected_trials(price.fair, delta), expected_trials(price.unconstrained, delta)
     return {
         "family": instance.family.to_dict(),
         "rates": instance.rates.to_dict(),
@@ -40,8 +40,6 @@ def _report(instance: Instance, delta: float) -> dict[str, Any]:
         "price_of_fairness": price.ratio,
         "price_upper_bound": price.upper_bound,
         "lower_bound": lower_bound(instance, delta),
-        "expected_trials": trials,
-        "expected_trials_without_floors": free_trials,
         "arms": [
             {
                 "arm": arm,
@@ -52,7 +50,6 @@ def _report(instance: Instance, delta: float) -> dict[str, Any]:
                 "weight_without_floors": float(free.weights[arm]),
                 "at_floor": bool(best.at_floor[arm]),
                 "at_ceiling": bool(best.at_ceiling[arm]),
-                "expected_trials": trials * float(best.weights[arm]),
             }
             for arm in range(instance.means.size)
         ],
@@ -63,6 +60,7 @@ def print_solution(options: argparse.Namespace) -> None:
     """Print the allocation of an instance beside its floors."""
     instance, delta = _question(options)
     report = _report(instance, delta)
+    _add_estimate(report)
     if options.json:
         print_json(report)
         return
@@ -95,27 +93,36 @@ def print_solution(options: argparse.Namespace) -> None:
             ["price of fairness", f"{report['price_of_fairness']:.4f}", f"T*_p / T*, {bound}"],
             ["duality gap", f"{report['duality_gap']:.1e}", "certified, relative"],
             ["lower bound", f"{report['lower_bound']:,.1f}", f"trials on average for delta = {delta:g}"],
-            ["expected trials", _count(report["expected_trials"]), STOPPING_NOTE],
+            ["expected trials", _count(report["expected_trials"]), ESTIMATE_NOTE],
         ],
     )
+
+
+def _add_estimate(report: dict[str, Any]) -> None:
+    """About how many trials, which needs no more than the characteristic times."""
+    delta = report["delta"]
+    trials = expected_trials(report["characteristic_time"], delta)
+    report["expected_trials"] = trials
+    report["expected_trials_without_floors"] = expected_trials(report["unconstrained_time"], delta)
+    for arm in report["arms"]:
+        arm["expected_trials"] = trials * arm["weight"]
 
 
 def print_plan(options: argparse.Namespace) -> None:
     """Print how many trials an experiment will take."""
     instance, delta = _question(options)
     report = _report(instance, delta)
-    trials, free = report["expected_trials"], report["expected_trials_without_floors"]
+    found = plan(instance, delta)
+    trials = {"proved": found.proved, "heuristic": found.heuristic, "unfair": found.unfair}
+    report.update(stopping=found.stopping.to_dict(), trials=trials)
     if options.per_day is not None:
         if not 0.0 < options.per_day < math.inf:
             raise ValueError(f"per-day must be positive, got {options.per_day!r}")
-        report["days"] = trials / options.per_day
+        report["days"] = {name: value / options.per_day for name, value in trials.items()}
     if options.json:
         print_json(report)
         return
-    days = f" ({report['days']:.1f} days)" if "days" in report else ""
-    print(f"About {_count(trials)} trials{days} find the best arm with {100 * (1 - delta):g} % confidence.")
-    print(f"Without floors it would be {_count(free)}: fairness costs {_count(trials - free)} trials, a factor of")
-    print(f"{report['price_of_fairness']:.3f} (never more than {report['price_upper_bound']:.3f}).\n")
+    _print_trials(found, report)
     print_table(
         ["arm", "mean", "floor", "share", "trials"],
         [
@@ -124,15 +131,25 @@ def print_plan(options: argparse.Namespace) -> None:
                 f"{arm['mean']:g}",
                 f"{arm['floor']:.2%}",
                 f"{arm['weight']:.2%}",
-                _count(arm["expected_trials"]),
+                _count(found.proved * arm["weight"]),
             ]
             for arm in report["arms"]
         ],
     )
-    least = report["lower_bound"]
-    least = f"{math.floor(least):,}" if math.isfinite(least) else "infinitely many"
-    print(f"Every fair rule needs at least {least} trials on average (the lower bound).")
-    print(f"Expected trials are {STOPPING_NOTE}.")
+    print(f"Every fair rule needs at least {math.floor(report['lower_bound']):,} trials on average (the lower bound).")
+    print("Expected trials are an estimate from the means; fairbai simulate tries a plan out.")
+
+
+def _print_trials(found: Plan, report: dict[str, Any]) -> None:
+    """The sentences about the trials of a plan."""
+    days = f" ({report['days']['proved']:.1f} days)" if "days" in report else ""
+    print(f"About {_count(found.proved)} trials{days} find the best arm with {100 * (1 - found.delta):g} % confidence,")
+    print(f"which is proved for the stopping rule fb.stopping.{found.stopping!r}.")
+    print(f"The paper's threshold, which is not proved, would take about {_count(found.heuristic)}.")
+    price = _count(found.proved - found.unfair)
+    print(f"Without floors it would be {_count(found.unfair)}: fairness costs {price} trials.")
+    ratio, most = report["price_of_fairness"], report["price_upper_bound"]
+    print(f"The price of fairness, T*_p / T*, is {ratio:.3f} (never more than {most:.3f}).\n")
 
 
 def _count(number: float) -> str:

@@ -113,7 +113,7 @@ def lower_bounds(instance: Instance, delta: float) -> tuple[float, float]:
 
 
 def thinned(times: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """All values in order; of more than 300 every n-th, with the smallest and the largest."""
+    """All values in order; of more than ``MOST_POINTS`` every n-th, with the smallest and the largest."""
     ordered = np.sort(times)
     kept = np.linspace(0, ordered.size - 1, min(ordered.size, MOST_POINTS)).round().astype(int)
     return np.take(ordered, kept)

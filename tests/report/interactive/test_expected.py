@@ -5,7 +5,7 @@ import math
 import pytest
 
 import fairbai as fb
-from fairbai.report.interactive.expected import expected_trials
+from fairbai.report.interactive.expected import trials_until_stop
 
 CASES = [
     (fb.Gaussian(), [1.0, 0.6, 0.5, 0.0], 0.0),
@@ -25,17 +25,17 @@ def test_within_a_third_of_what_simulations_take(
 ) -> None:
     instance = fb.Instance(means, family, fb.rates.Constant(floor))
     runs = fb.simulate(instance, 0.05, stopping=rule, runs=200, seed=3)
-    ratio = float(runs.stopping_time.mean()) / expected_trials(instance, rule, 0.05)
+    ratio = float(runs.stopping_time.mean()) / trials_until_stop(instance, rule, 0.05)
     assert 0.75 < ratio < 1.33
 
 
 def test_ties_never_end() -> None:
-    assert math.isinf(expected_trials(fb.Instance([1.0, 1.0, 0.0]), fb.stopping.Heuristic(), 0.1))
+    assert math.isinf(trials_until_stop(fb.Instance([1.0, 1.0, 0.0]), fb.stopping.Heuristic(), 0.1))
 
 
 def test_smaller_gaps_smaller_errors_and_larger_floors_take_longer() -> None:
     def trials(gap: float, delta: float, floor: float) -> float:
         instance = fb.Instance([0.1 + gap, 0.1, 0.02], fb.Bernoulli(), fb.rates.Constant(floor))
-        return expected_trials(instance, fb.stopping.Mixture(), delta)
+        return trials_until_stop(instance, fb.stopping.Mixture(), delta)
 
     assert trials(0.05, 0.1, 0.0) < trials(0.02, 0.1, 0.0) < trials(0.02, 0.01, 0.0) < trials(0.02, 0.01, 0.3)

@@ -20,7 +20,7 @@ STEPS = 60
 PRECISION = 1e-4  # relative
 
 
-def expected_trials(
+def trials_until_stop(
     instance: Instance, stopping: StoppingRule, delta: float, allocation: Allocation | None = None
 ) -> float:
     """The trials until the stop, about; infinite where arms tie for the best.
@@ -34,7 +34,7 @@ def expected_trials(
     Example:
         >>> import fairbai as fb
         >>> instance = fb.Instance([0.12, 0.1], fb.Bernoulli())
-        >>> round(expected_trials(instance, fb.stopping.Heuristic(), delta=0.05), -2)
+        >>> round(trials_until_stop(instance, fb.stopping.Heuristic(), delta=0.05), -2)
         10400.0
     """
     best = solve(instance) if allocation is None else allocation

@@ -12,7 +12,7 @@ from fairbai.problems import Instance
 from fairbai.problems.checks import confidence
 from fairbai.problems.rates import Bounded, Constant, Rate
 from fairbai.report.colors import BLACK, BLUE, GREY, ORANGE, VERMILLION
-from fairbai.report.interactive.expected import expected_trials
+from fairbai.report.interactive.expected import trials_until_stop
 from fairbai.report.interactive.look import Figure, arms_axis, axis, figure, largest, limit_trace, percent, shown
 from fairbai.stopping import Heuristic, Mixture
 
@@ -60,10 +60,10 @@ def plan(instance: Instance, delta: float, labels: Sequence[str] | None = None) 
     without = Instance(instance.means, instance.family)
     fair, free = solve(instance), solve(without)
     _check_decidable(instance, fair, free, names)
-    heuristic = expected_trials(instance, Heuristic(), delta, fair)
+    heuristic = trials_until_stop(instance, Heuristic(), delta, fair)
     stopping = _suited(instance, heuristic, delta)
-    proved = expected_trials(instance, stopping, delta, fair)
-    unfair = min(proved, expected_trials(without, stopping, delta, free))
+    proved = trials_until_stop(instance, stopping, delta, fair)
+    unfair = min(proved, trials_until_stop(without, stopping, delta, free))
     return Plan(instance, delta, names, fair, free, stopping, heuristic, proved, unfair)
 
 
@@ -207,7 +207,7 @@ def _curve(found: Plan, scale: _Scale) -> list[tuple[float, float, float]]:
         except ValueError:  # what the other limits do not allow
             continue
         allocation = solve(instance)
-        proved = expected_trials(instance, found.stopping, found.delta, allocation)
+        proved = trials_until_stop(instance, found.stopping, found.delta, allocation)
         if math.isfinite(proved):
-            curve.append((place, proved, expected_trials(instance, Heuristic(), found.delta, allocation)))
+            curve.append((place, proved, trials_until_stop(instance, Heuristic(), found.delta, allocation)))
     return curve
