@@ -182,8 +182,10 @@ def test_sentences_of_running_experiments(tmp_path: Path) -> None:
         tell(client, at, {ticket["ticket"]: 1.0})
         assert sentence(client, at) == "After 1 trial there is no decision yet: not every arm has a reward."
         tell(client, at, {ticket["ticket"]: 0.001 * number for number, ticket in enumerate(ask(client, at, 5))})
+        assert client.get(at).json()["expected_trials_to_go"] is None  # it would be more than 20 times the trials
         assert sentence(client, at).endswith("takes. It is too early to say how many more trials it takes.")
         play(client, at, 10)
+        assert client.get(at).json()["expected_trials_to_go"] > 0.0
         assert re.fullmatch(
             r"After \d+ trials there is no decision yet: “a” looks best, with \d+ % of the evidence that 99.9 % "
             r"confidence takes\. About [\d,]+ more trials are expected\.",

@@ -89,7 +89,7 @@ class Status(Answer):
     threshold: float | None
     proved: bool
     closed: bool
-    expected_trials_to_go: float | None
+    expected_trials_to_go: float | None = Field(description="null as long as it is too early to say")
 
 
 class Ticket(Shape):

@@ -9,7 +9,6 @@ from fairbai.allocation import price_of_fairness
 from fairbai.identifier.snapshot import changing
 from fairbai.problems import Instance
 from fairbai.problems.families import Bernoulli, Poisson
-from fairbai.report.interactive.live import trials_to_go
 from fairbai.service.book import Book
 from fairbai.service.listing import state_of
 
@@ -81,9 +80,7 @@ def _sentence(status: Answer, price: float | None) -> str:
 def _leader(status: Answer) -> str:
     if status["recommendation"] is None:
         return "not every arm has a reward"
-    top = max(arm["mean"] for arm in status["arms"])
-    tied = [arm["arm"] for arm in status["arms"] if arm["mean"] == top]
-    if len(tied) > 1:
+    if len(tied := _best(status)) > 1:
         return f"{listed(tied)} look equally good"
     confidence = percentage(1.0 - status["config"]["delta"])
     glr, threshold = status["glr"], status["threshold"]
@@ -93,9 +90,17 @@ def _leader(status: Answer) -> str:
     )
 
 
+def _best(status: Answer) -> list[str]:
+    """The arms with the largest mean, once every arm has one."""
+    top = max(arm["mean"] for arm in status["arms"])
+    return [arm["arm"] for arm in status["arms"] if arm["mean"] == top]
+
+
 def _ahead(status: Answer) -> str:
-    ahead = trials_to_go(status)
-    if ahead is None and status["expected_trials_to_go"] is not None:
+    if status["recommendation"] is None or len(_best(status)) > 1:
+        return ""
+    ahead = status["expected_trials_to_go"]
+    if ahead is None:
         return " It is too early to say how many more trials it takes."
     return f" About {count(_rounded(ahead), 'more trial')} are expected." if ahead else ""
 
