@@ -30,7 +30,7 @@ class Created(Shape):
     rates: dict[str, Any]
     sampling: dict[str, Any]
     stopping: dict[str, Any]
-    settle: bool
+    settle: bool | dict[str, Any]
     seed: int
     lease: float | None
 
