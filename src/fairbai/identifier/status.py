@@ -3,6 +3,9 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from fairbai.problems.checks import Array
 
 
@@ -12,7 +15,7 @@ class Status:
 
     Attributes:
         arms: The labels.
-        assigned: Trials that ``ask`` gave to every arm.
+        assigned: Trials of every arm that ``ask`` gave or a batch reported.
         observed: Of these, the trials whose reward has come.
         means: Mean of the rewards that have come; nan for an arm that has none.
         shares: assigned / sum(assigned); 0 before the first trial.
@@ -28,8 +31,8 @@ class Status:
     """
 
     arms: tuple[Hashable, ...]
-    assigned: Array
-    observed: Array
+    assigned: npt.NDArray[np.int64]
+    observed: npt.NDArray[np.int64]
     means: Array
     shares: Array
     floors: Array

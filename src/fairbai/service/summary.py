@@ -8,6 +8,7 @@ import numpy as np
 from fairbai.allocation import price_of_fairness
 from fairbai.identifier.snapshot import changing
 from fairbai.problems import Instance
+from fairbai.problems.checks import Array
 from fairbai.problems.families import Bernoulli, Poisson
 from fairbai.service.book import Book
 from fairbai.service.listing import state_of
@@ -53,12 +54,12 @@ def fairness_trials(book: Book) -> float | None:
     return max(0.0, cost) if math.isfinite(cost) else None
 
 
-def inside(book: Book) -> np.ndarray[Any, np.dtype[np.float64]]:
+def inside(book: Book) -> Array:
     """The means, moved inside the domain of the family by half a pseudo-count where they are at its edge."""
     now, family = book.identifier.status(), book.identifier.family
     edges = 0.5 / (now.observed + 1.0)
     if isinstance(family, (Bernoulli, Poisson)):
-        low = np.maximum(now.means, edges)
+        low: Array = np.maximum(now.means, edges)
         return np.minimum(low, 1.0 - edges) if isinstance(family, Bernoulli) else low
     return now.means
 
