@@ -14,7 +14,7 @@ from fairbai.identifier.status import Status
 from fairbai.kernels import state as rows
 from fairbai.kernels.allocation import allocate
 from fairbai.kernels.limited_allocation import allocate_within
-from fairbai.problems.checks import Array, Numbers, confidence
+from fairbai.problems.checks import Array, Numbers, confidence, whole
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
@@ -86,8 +86,8 @@ class Identifier:
         After the decision the arms are those that still lack trials; the list is shorter than ``n`` where fewer than n
         trials are left. Raises RuntimeError after the stop.
         """
-        if n is not None and (not isinstance(n, (int, np.integer)) or n < 1):
-            raise ValueError(f"n must be a whole number from 1, got {n!r}")
+        if n is not None:
+            n = whole("n", n, 1)
         with self._lock:
             if self.stopped:
                 raise RuntimeError(f"the experiment has stopped: {self.recommendation!r} is the answer")

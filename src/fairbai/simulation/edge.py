@@ -9,7 +9,7 @@ import numpy as np
 
 from fairbai.kernels import edge as kernels
 from fairbai.kernels.simulation import Record
-from fairbai.problems.checks import Array, number, true_or_false
+from fairbai.problems.checks import Array, number, true_or_false, whole
 from fairbai.problems.instance import Instance
 from fairbai.sampling import SamplingRule
 from fairbai.sampling.experiment import Experiment
@@ -17,7 +17,7 @@ from fairbai.sampling.settling import Settling
 from fairbai.simulation.engine import chunks_of, run_chunks
 from fairbai.simulation.progress import progress_bar
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.setting import Setting, _truth, make_setting, whole
+from fairbai.simulation.setting import Setting, _truth, make_setting
 from fairbai.simulation.simulate import MOST_RUNS
 from fairbai.stopping import StoppingRule
 

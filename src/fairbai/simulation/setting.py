@@ -17,7 +17,7 @@ from fairbai.kernels import simulation as kernels
 from fairbai.kernels.experiment import RUN
 from fairbai.kernels.settling import NOT
 from fairbai.kernels.state import ASSIGNED
-from fairbai.problems.checks import Array, confidence, true_or_false
+from fairbai.problems.checks import Array, confidence, true_or_false, whole
 from fairbai.problems.families import Poisson
 from fairbai.problems.instance import Instance
 from fairbai.problems.rates import Constant, Custom
@@ -190,13 +190,6 @@ def make_setting(
     )
     setting.experiment()  # checks the rest
     return setting
-
-
-def whole(name: str, value: Any, low: int, high: int) -> int:
-    """``value`` as a whole number from ``low`` to ``high``."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
-        raise ValueError(f"{name} must be a whole number from {low} to {high}, got {value!r}")
-    return int(value)
 
 
 def _grid(trace: bool | Sequence[int], rounds: int) -> tuple[int, ...]:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+from fairbai.problems.checks import whole
 from fairbai.problems.instance import Instance
 from fairbai.sampling import SamplingRule, Settling
 from fairbai.simulation.engine import chunks_of, run_chunks
 from fairbai.simulation.progress import progress_bar
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.setting import make_setting, whole
+from fairbai.simulation.setting import make_setting
 from fairbai.stopping import StoppingRule
 
 MOST_RUNS = 2**53
