@@ -25,14 +25,13 @@ import numpy as np
 
 from fairbai.problems.checks import Array
 from fairbai.report.published import published
-from fairbai.report.settings import SIDES, PaperSetting, table_settings
+from fairbai.report.settings import CONSTRAINTS, SIDES, PaperSetting, table_settings
 from fairbai.report.studies import ALGORITHMS, DELTAS, OURS, PROVED, UNDER_PROOF, Results
 from fairbai.simulation import Runs, Study
 from fairbai.simulation.summary import mean_and_ci95
 from fairbai.simulation.tables import aligned
 
 TOLERANCE = 1.5  # of both 95 % intervals together, which is 2.9 standard errors: few of 144 cells fail by chance
-CONSTRAINTS = {"prespecified": "pre-specified floors", "theta_dependent": "θ-dependent floors"}
 QUANTITIES = {"sample_complexity": "trials", "violation_percent": "violation in %"}
 TITLES = {"synthetic": "Synthetic experiments", "scheduling": "Wireless scheduling"}
 COLUMNS = tuple(itertools.product(CONSTRAINTS, QUANTITIES, SIDES))
