@@ -6,7 +6,7 @@ from fairbai import __version__
 from fairbai.identifier.snapshot import changing
 from fairbai.service.book import Book
 from fairbai.service.listing import state_of
-from fairbai.service.summary import percentage, quoted, span
+from fairbai.service.summary import percentage, quoted, short_of_floor, span
 
 Answer = dict[str, Any]
 
@@ -120,7 +120,7 @@ def _findings(status: Answer, book: Book, kept: bool | None) -> list[str]:
         )
     if promises.batched:
         findings.append("A part of the trials was assigned by others, so the shares are judged at the stop.")
-    missing = [arm for arm in status["arms"] if arm["floor"] * status["trials"] - arm["assigned"] >= 1.0]
+    missing = short_of_floor(status)
     if status["stopped"] and (promises.watched or promises.floors is None):
         findings.append(
             f"At the end {len(missing)} of {len(status['arms'])} arms lack trials for their floor."

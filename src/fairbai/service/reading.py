@@ -111,8 +111,7 @@ def points(database: Database, experiment: str, most: int) -> dict[str, Any]:
 
 def policy(database: Database, experiment: str, trials: int, seconds: float) -> tuple[str, dict[str, Any]]:
     """The share of every arm in the next trials, for nodes that choose by themselves, and its ETag."""
-    row = row_of(database, experiment)
-    book = Book.read(row.config, row.state)
+    row, book = opened(database, experiment)
     if book.stopped:
         raise stopped(book)
     shares = book.identifier.policy(trials).tolist()

@@ -31,7 +31,7 @@ def summarised(status: Answer, book: Book) -> Answer:
         "confidence": 1.0 - status["config"]["delta"],
         "proved": status["proved"],
         "trials": status["trials"],
-        "floors_met": not _short(status),
+        "floors_met": not short_of_floor(status),
         "fairness_trials": price,
     }
 
@@ -126,7 +126,7 @@ def _shares(status: Answer) -> str:
     floors = [arm["floor"] for arm in status["arms"]]
     if max(floors) <= 0.0:
         return ""
-    short = _short(status)
+    short = short_of_floor(status)
     if short:
         one = short[0]
         more = f" (and {len(short) - 1} more)" if len(short) > 1 else ""
@@ -135,7 +135,7 @@ def _shares(status: Answer) -> str:
     return f"every arm had at least the {span(floors)} it was promised"
 
 
-def _short(status: Answer) -> list[Answer]:
+def short_of_floor(status: Answer) -> list[Answer]:
     """The arms that have a trial or more too few."""
     trials = status["trials"]
     return [arm for arm in status["arms"] if arm["floor"] * trials - arm["assigned"] >= 1.0]
