@@ -16,7 +16,7 @@ from fairbai.sampling.experiment import Experiment
 from fairbai.sampling.settling import Settling
 from fairbai.simulation.engine import run_all
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.setting import Setting, _truth, make_setting
+from fairbai.simulation.setting import Setting, make_setting, truth_of
 from fairbai.simulation.simulate import MOST_RUNS
 from fairbai.stopping import StoppingRule
 
@@ -39,7 +39,7 @@ class EdgeSetting(Setting):
         kernels.simulate_edges(
             (one.codes, one.reals, one.state, one.numbers, one.policy, one.room),
             (one.state.copy(), one.numbers.copy()),
-            _truth(self.instance),
+            truth_of(self.instance),
             levels,
             self._settles,
             self.maximum_rounds,

@@ -89,7 +89,7 @@ class Setting:
         return one
 
     def _compiled(self, first: int, levels: Array, one: Experiment, record: kernels.Record) -> None:
-        truth = _truth(self.instance)
+        truth = truth_of(self.instance)
         arguments = (
             (one.codes, one.reals, one.state, one.numbers, one.policy, one.room),
             (one.state.copy(), one.numbers.copy()),
@@ -111,7 +111,7 @@ class Setting:
 
     def _in_python(self, first: int, levels: Array, record: kernels.Record) -> None:
         """The same loop for a rule or a rate that is written in Python."""
-        truth, grid = _truth(self.instance), np.array(self.grid, dtype=np.float64)
+        truth, grid = truth_of(self.instance), np.array(self.grid, dtype=np.float64)
         later = isinstance(self.settle, Settling) and isinstance(self.instance.rates, Custom)
         settles = (NOT, 0.0) if later else self._settles
         for row in range(len(record.decided)):
@@ -220,7 +220,7 @@ def _empty_record(count: int, deltas: int, arms: int, histogram: bool, marks: in
     )
 
 
-def _truth(instance: Instance) -> Array:
+def truth_of(instance: Instance) -> Array:
     """The rows of ``kernels.rewards``."""
     truth = np.zeros((rewards.FLOOR + 1, instance.means.size))
     truth[rewards.MEAN] = instance.means

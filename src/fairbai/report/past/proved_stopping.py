@@ -16,7 +16,7 @@ from fairbai.report.past.section import Picture, Section, Table
 from fairbai.report.studies import DELTAS, MAXIMUM_ROUNDS, PROVED, Results
 from fairbai.sampling.experiment import Experiment
 from fairbai.simulation import simulate
-from fairbai.simulation.setting import _truth
+from fairbai.simulation.setting import truth_of
 from fairbai.stopping import Heuristic, Mixture, StoppingRule, TwoSidedMixture
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def wrong_answers(family: Family, mean: float, rule: StoppingRule, runs: int, tr
     one = Experiment(2, family, stopping=rule, seed=seed)
     answers = np.empty(runs, dtype=np.int64)
     arrays, before = (one.codes, one.reals, one.state, one.numbers), (one.state.copy(), one.numbers.copy())
-    fooled(arrays, before, _truth(Instance([mean, mean], family)), rule.level(DELTA, 2), trials, answers)
+    fooled(arrays, before, truth_of(Instance([mean, mean], family)), rule.level(DELTA, 2), trials, answers)
     return int((answers == 1).sum())
 
 
