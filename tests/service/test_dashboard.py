@@ -38,8 +38,8 @@ def test_plan(tmp_path: Path) -> None:
         answer = answers.Planned.model_validate(response.json())
         assert answer.best == "b"
         assert sum(arm.share for arm in answer.allocation) == pytest.approx(1.0)
-        assert answer.trials.unfair <= answer.trials.proved
-        assert answer.price.trials == pytest.approx(answer.trials.proved - answer.trials.unfair)
+        assert answer.trials.without_floors <= answer.trials.proved
+        assert answer.price.trials == pytest.approx(answer.trials.proved - answer.trials.without_floors)
         assert answer.days is not None
         assert answer.days.proved == pytest.approx(answer.trials.proved / 5000)
         for figure in answer.figures.values():

@@ -175,7 +175,7 @@ class PlannedTrials(Shape):
 
     heuristic: float
     proved: float
-    unfair: float = Field(description="with the proved rule, without floors")
+    without_floors: float = Field(description="with the proved rule, if there were no floors")
 
 
 class Price(Shape):
