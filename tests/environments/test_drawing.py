@@ -70,7 +70,7 @@ def test_bad_input(parts: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_example(kind: str, tmp_path: Path) -> None:
     file = tmp_path / f"cell.{kind}"
-    command = [sys.executable, "-W", "error", str(EXAMPLE), "--out", str(file)]
+    command = [sys.executable, "-W", "error", str(EXAMPLE), "--output", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     rows = re.findall(r"^ +(\d+) +[\d.]+ +[-\d.]+ +(\d+) +([\d.]+)% +([\d.]+)%$", done.stdout, re.MULTILINE)

@@ -38,8 +38,8 @@ def test_plan(tmp_path: Path) -> None:
         answer = answers.Planned.model_validate(response.json())
         assert answer.best == "b"
         assert sum(arm.share for arm in answer.allocation) == pytest.approx(1.0)
-        assert answer.trials.unfair <= answer.trials.proved
-        assert answer.price.trials == pytest.approx(answer.trials.proved - answer.trials.unfair)
+        assert answer.trials.without_floors <= answer.trials.proved
+        assert answer.price.trials == pytest.approx(answer.trials.proved - answer.trials.without_floors)
         assert answer.days is not None
         assert answer.days.proved == pytest.approx(answer.trials.proved / 5000)
         for figure in answer.figures.values():
@@ -182,8 +182,10 @@ def test_sentences_of_running_experiments(tmp_path: Path) -> None:
         tell(client, at, {ticket["ticket"]: 1.0})
         assert sentence(client, at) == "After 1 trial there is no decision yet: not every arm has a reward."
         tell(client, at, {ticket["ticket"]: 0.001 * number for number, ticket in enumerate(ask(client, at, 5))})
+        assert client.get(at).json()["expected_trials_to_go"] is None  # it would be more than 20 times the trials
         assert sentence(client, at).endswith("takes. It is too early to say how many more trials it takes.")
         play(client, at, 10)
+        assert client.get(at).json()["expected_trials_to_go"] > 0.0
         assert re.fullmatch(
             r"After \d+ trials there is no decision yet: “a” looks best, with \d+ % of the evidence that 99.9 % "
             r"confidence takes\. It takes about [\d,]+ more trials\.",

@@ -30,7 +30,7 @@ class Created(Shape):
     rates: dict[str, Any]
     sampling: dict[str, Any]
     stopping: dict[str, Any]
-    settle: bool
+    settle: bool | dict[str, Any]
     seed: int
     lease: float | None
 
@@ -90,7 +90,7 @@ class Status(Answer):
     progress: float | None = Field(description="the GLR over its threshold, 1 when decided; null before all rewards")
     proved: bool
     closed: bool
-    expected_trials_to_go: float | None
+    expected_trials_to_go: float | None = Field(description="null as long as it is too early to say")
 
 
 class Ticket(Shape):
@@ -176,7 +176,7 @@ class PlannedTrials(Shape):
 
     heuristic: float
     proved: float
-    unfair: float = Field(description="with the proved rule, without floors")
+    without_floors: float = Field(description="with the proved rule, if there were no floors")
 
 
 class Price(Shape):

@@ -6,7 +6,7 @@ from fairbai import __version__
 from fairbai.identifier.snapshot import changing
 from fairbai.service.book import Book
 from fairbai.service.listing import state_of
-from fairbai.service.summary import percentage, quoted, span
+from fairbai.service.summary import percentage, quoted, short_of_floor, span
 
 Answer = dict[str, Any]
 
@@ -144,8 +144,7 @@ def _findings(status: Answer, book: Book) -> list[str]:
 
 
 def _at_the_end(status: Answer, book: Book) -> list[str]:
-    arms, trials, promises = status["arms"], status["trials"], book.promises
-    missing = [arm for arm in arms if arm["floor"] * trials - arm["assigned"] >= 1.0]
+    arms, missing, promises = status["arms"], short_of_floor(status), book.promises
     lacking = f"At the end {len(missing)} of {len(arms)} arms lack trials for their floor."
     findings = [lacking if missing else "At the end every arm has its floor, to less than one trial."]
     if promises.ceilings:

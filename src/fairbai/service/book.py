@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from fairbai.identifier import Identifier, Status
 from fairbai.identifier.batches import checked
-from fairbai.identifier.snapshot import changing
+from fairbai.identifier.snapshot import VERSION, changing
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
@@ -222,7 +222,7 @@ def new_book(config: dict[str, Any]) -> Book:
 def _fixed(config: dict[str, Any]) -> dict[str, Any]:
     """The parts of a snapshot that never change."""
     names = ("delta", "family", "rates", "sampling", "stopping", "settle", "seed")
-    return {"version": 1, "arms": len(config["arms"]), **{name: config[name] for name in names}}
+    return {"version": VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
 
 
 def progress_of(status: Status) -> float | None:

@@ -16,6 +16,8 @@ from fairbai.service.schema import experiments, history
 from fairbai.stopping import Mixture, TwoSidedMixture
 from fairbai.stopping.intervals import intervals
 
+FAR = 20  # times the trials so far: an estimate beyond that says only that it is too early for one
+
 
 def iso(at: float) -> str:
     """A time as text, in UTC."""
@@ -64,8 +66,15 @@ def described(row: Row[Any], book: Book) -> dict[str, Any]:
         "proved": now.proved,
         "closed": row.closed,
         **book.answer(),
-        "expected_trials_to_go": 0.0 if book.stopped else finite(now.expected_remaining),
+        "expected_trials_to_go": _to_go(book, now),
     }
+
+
+def _to_go(book: Book, now: Status) -> float | None:
+    if book.stopped:
+        return 0.0
+    early = not book.decided and now.expected_remaining > FAR * book.identifier.trials
+    return None if early else finite(now.expected_remaining)
 
 
 def _arms(book: Book, now: Status, pending: Any) -> list[dict[str, Any]]:
@@ -103,8 +112,7 @@ def points(database: Database, experiment: str, most: int) -> dict[str, Any]:
 
 def policy(database: Database, experiment: str, trials: int, seconds: float) -> tuple[str, dict[str, Any]]:
     """The share of every arm in the next trials, for nodes that choose by themselves, and its ETag."""
-    row = row_of(database, experiment)
-    book = Book.read(row.config, row.state)
+    row, book = opened(database, experiment)
     if book.stopped:
         raise stopped(book)
     shares = book.identifier.policy(trials).tolist()

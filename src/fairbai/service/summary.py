@@ -8,8 +8,8 @@ import numpy as np
 from fairbai.allocation import price_of_fairness
 from fairbai.identifier.snapshot import changing
 from fairbai.problems import Instance
+from fairbai.problems.checks import Array
 from fairbai.problems.families import Bernoulli, Poisson
-from fairbai.report.interactive.live import trials_to_go
 from fairbai.service.book import Book
 from fairbai.service.listing import state_of
 from fairbai.service.promises import ROUNDING
@@ -32,7 +32,7 @@ def summarised(status: Answer, book: Book) -> Answer:
         "confidence": 1.0 - status["config"]["delta"],
         "proved": status["proved"],
         "trials": status["trials"],
-        "floors_met": not _short(status),
+        "floors_met": not short_of_floor(status),
         "fairness_trials": price,
     }
 
@@ -56,12 +56,12 @@ def fairness_trials(book: Book) -> float | None:
     return max(0.0, cost) if math.isfinite(cost) else None
 
 
-def inside(book: Book) -> np.ndarray[Any, np.dtype[np.float64]]:
+def inside(book: Book) -> Array:
     """The means, moved inside the domain of the family by half a pseudo-count where they are at its edge."""
     now, family = book.identifier.status(), book.identifier.family
     edges = 0.5 / (now.observed + 1.0)
     if isinstance(family, (Bernoulli, Poisson)):
-        low = np.maximum(now.means, edges)
+        low: Array = np.maximum(now.means, edges)
         return np.minimum(low, 1.0 - edges) if isinstance(family, Bernoulli) else low
     return now.means
 
@@ -85,9 +85,7 @@ def _leader(status: Answer) -> str:
         return "not every arm has a reward"
     if status["closed"]:  # rewards that came later do not change the answer
         return f"{quoted(status['recommendation'])} was the best so far"
-    top = max(arm["mean"] for arm in status["arms"])
-    tied = [arm["arm"] for arm in status["arms"] if arm["mean"] == top]
-    if len(tied) > 1:
+    if len(tied := _best(status)) > 1:
         return f"{listed(tied)} look equally good"
     confidence = f"{percentage(1.0 - status['config']['delta'])} confidence takes"
     needed = confidence if status["proved"] else "its rule asks for"
@@ -95,9 +93,17 @@ def _leader(status: Answer) -> str:
     return f"{quoted(status['recommendation'])} looks best, with {reached} of the evidence that {needed}"
 
 
+def _best(status: Answer) -> list[str]:
+    """The arms with the largest mean, once every arm has one."""
+    top = max(arm["mean"] for arm in status["arms"])
+    return [arm["arm"] for arm in status["arms"] if arm["mean"] == top]
+
+
 def _ahead(status: Answer) -> str:
-    ahead = trials_to_go(status)
-    if ahead is None and status["expected_trials_to_go"] is not None:
+    if status["recommendation"] is None or len(_best(status)) > 1:
+        return ""
+    ahead = status["expected_trials_to_go"]
+    if ahead is None:
         return " It is too early to say how many more trials it takes."
     return f" It takes about {count(_rounded(ahead), 'more trial')}." if ahead else ""
 
@@ -126,7 +132,7 @@ def _shares(status: Answer) -> str:
             return f"{quoted(arm['arm'])} had {had}"
     if max(floors) <= 0.0:
         return ""
-    short = _short(status)
+    short = short_of_floor(status)
     if short:
         one = short[0]
         more = f" (and {len(short) - 1} more)" if len(short) > 1 else ""
@@ -137,7 +143,7 @@ def _shares(status: Answer) -> str:
     return f"every arm had the {span(floors)} it was promised, to less than one trial"
 
 
-def _short(status: Answer) -> list[Answer]:
+def short_of_floor(status: Answer) -> list[Answer]:
     """The arms that have a trial or more too few."""
     trials = status["trials"]
     return [arm for arm in status["arms"] if arm["floor"] * trials - arm["assigned"] >= 1.0]
