@@ -9,7 +9,6 @@ import json
 import re
 import sys
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import uvloop
@@ -17,9 +16,6 @@ import uvloop
 LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 TICKET = re.compile(rb'"ticket":"(\d+)"')
 WARM_UP = 0.5  # seconds that do not count
-
-Talk = Iterator[bytes]
-"""What a connection says: it yields requests, and is sent the bodies of the answers."""
 
 
 class Load:
@@ -37,7 +33,7 @@ class Load:
         self.done = asyncio.Event()
 
     def talk(self, number: int) -> Any:
-        """What a connection says."""
+        """What a connection says: it yields requests, and is sent the bodies of the answers."""
         return {"pairs": self._pairs, "tells": self._tells, "batches": self._batches}[self.order["talk"]](number)
 
     def _request(self, call: str, body: bytes) -> bytes:

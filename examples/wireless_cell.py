@@ -53,7 +53,7 @@ def picture(cell: environments.WirelessCell, status: fb.Status, file: Path) -> N
 def main() -> None:
     parser = argparse.ArgumentParser(description="Schedule the paper's wireless cell, with a floor for every UE.")
     parser.add_argument("--seed", type=int, default=1, help="of the channel and of the scheduler (default: 1)")
-    parser.add_argument("--out", type=Path, default=Path("wireless_cell.png"), help="the picture, .png or .svg")
+    parser.add_argument("--output", type=Path, default=Path("wireless_cell.png"), help="the picture, .png or .svg")
     options = parser.parse_args()
 
     cell = environments.WirelessCell.paper()
@@ -66,8 +66,8 @@ def main() -> None:
     print(f"probability at most {DELTA:.0%}. Every UE got its floor or more.")
     price = fb.price_of_fairness(cell.instance(rates))
     print(f"The floors make the search {price.ratio:.2f} times as long as it would be without them.")
-    picture(cell, status, options.out)
-    print(f"The picture is in {options.out}.")
+    picture(cell, status, options.output)
+    print(f"The picture is in {options.output}.")
 
 
 if __name__ == "__main__":

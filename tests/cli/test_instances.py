@@ -101,7 +101,7 @@ def test_json_has_the_numbers_of_the_library(
         assert found["trials"] == {
             "proved": planned.proved,
             "heuristic": planned.heuristic,
-            "unfair": planned.unfair,
+            "without_floors": planned.without_floors,
         }
 
 
@@ -179,7 +179,7 @@ def test_plan_tells_trials_and_days(capsys: Capture) -> None:
     assert f"{about} find the best arm with 95 % confidence,\nwhich is proved" in text
     assert f"stopping rule fb.stopping.Mixture(kappa={found['stopping']['kappa']}, prior_mean=1.0)" in text
     assert f"not proved, would take about {math.ceil(trials['heuristic']):,}" in text
-    assert f"Without floors it would be {math.ceil(trials['unfair']):,}" in text
+    assert f"Without floors it would be {math.ceil(trials['without_floors']):,}" in text
     assert "70.00%" in text
     assert "days" not in run(capsys, *arguments)
 

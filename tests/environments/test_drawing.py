@@ -69,7 +69,7 @@ def test_bad_input(parts: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_example(kind: str, tmp_path: Path) -> None:
     file = tmp_path / f"cell.{kind}"
-    printed = run_python(EXAMPLE, "--out", file)
+    printed = run_python(EXAMPLE, "--output", file)
     rows = re.findall(r"^ +(\d+) +[\d.]+ +[-\d.]+ +(\d+) +([\d.]+)% +([\d.]+)%$", printed, re.MULTILINE)
     assert [int(row[0]) for row in rows] == list(range(10))
     assert all(float(share) >= float(floor) for *_, share, floor in rows)

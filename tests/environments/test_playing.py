@@ -122,6 +122,7 @@ def test_answers_are_right_as_often_as_promised() -> None:
         ({"identifier": identifier(4)}, r"identifier must have one arm an action of env \(3\), got 4 arms"),
         ({"max_steps": 0}, "max_steps must be a whole number from 1, got 0"),
         ({"max_steps": 2.5}, "max_steps must be a whole number from 1, got 2.5"),
+        ({"max_steps": True}, "max_steps must be a whole number from 1, got True"),
     ],
 )
 def test_bad_input(arguments: dict[str, Any], message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -57,7 +58,6 @@ def test_whole() -> None:
 
 
 def test_live_display_in_a_terminal() -> None:
-    pty = pytest.importorskip("pty")
     terminal, inside = pty.openpty()
     child = subprocess.Popen([sys.executable, str(EXAMPLE), "--quick"], stdout=inside, stderr=subprocess.STDOUT)
     os.close(inside)

@@ -145,7 +145,7 @@ def test_rewards_whose_sum_is_not_finite() -> None:
     assert not ident.decided
 
 
-@pytest.mark.parametrize("n", [0, -1, 2.5, "3", [1], NAN])
+@pytest.mark.parametrize("n", [0, -1, 2.5, "3", [1], NAN, True])
 def test_ask(n: Any) -> None:
     ident = running()
     with Unchanged(ident), pytest.raises(ValueError, match="n must be a whole number from 1, got "):
@@ -216,7 +216,7 @@ class Weak(fb.sampling.SamplingRule):
         return self.answer
 
 
-@pytest.mark.parametrize("answer", [3, -1, 0.0, None, "a", "error"])
+@pytest.mark.parametrize("answer", [3, -1, 0.0, True, None, "a", "error"])
 @pytest.mark.parametrize("n", [None, 3])
 def test_custom_rule_that_chooses_nonsense_in_the_middle(answer: Any, n: int | None) -> None:
     """In a batch too: arms that were chosen before the error reach nobody, and so must not count."""

@@ -161,17 +161,6 @@ def test_status_agrees_with_itself() -> None:
     assert status.expected_remaining == 0.0
 
 
-def test_glr_is_the_least_of_all_pairs() -> None:
-    rng = np.random.default_rng(4)
-    ident = fb.Identifier(3, delta=0.05, stopping=fb.stopping.Heuristic())  # whose threshold is one for all pairs
-    assert ident.glr is None
-    while not ident.stopped:
-        arm = ident.ask()
-        ident.tell(arm, rng.normal(0.7 * arm))
-        assert ident.glr is None or ident.glr == ident.status().glr
-    assert ident.glr == ident.status().glr
-
-
 def test_status_is_a_frozen_copy() -> None:
     ident = fb.Identifier(3, delta=0.05)
     ident.tell(ident.ask(3), [1.0, 0.0, 0.5])

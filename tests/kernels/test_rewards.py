@@ -13,14 +13,14 @@ import fairbai as fb
 from fairbai.kernels.families import BERNOULLI, EXPONENTIAL, GAUSSIAN, POISSON
 from fairbai.kernels.rewards import reward, standard_normal
 from fairbai.kernels.rng import two_uniforms
-from fairbai.simulation.setting import LARGEST_POISSON, _truth
+from fairbai.simulation.setting import LARGEST_POISSON, truth_of
 from tests.simulation.cases import rewards_of
 
 LEAST, MOST = 2.0**-53, 1.0 - 2.0**-53  # the extremes of the stream
 
 
 def truth(*means: float, family: fb.problems.Family | None = None) -> np.ndarray:
-    return _truth(fb.Instance(list(means), family))
+    return truth_of(fb.Instance(list(means), family))
 
 
 # The normal quantile

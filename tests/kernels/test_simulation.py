@@ -15,7 +15,7 @@ from fairbai.kernels.rates import spare_share
 from fairbai.kernels.settling import FROZEN, NOT
 from fairbai.kernels.simulation import _custom_floors, give_up, note, simulate_runs_with, violation
 from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, NUMBERS, ROUND, SLACK, SPARE, STATE_ROWS
-from fairbai.simulation.setting import _empty_record, _truth, make_setting
+from fairbai.simulation.setting import _empty_record, make_setting, truth_of
 from tests.simulation.cases import compiled, one_compilation
 
 # Violation
@@ -53,7 +53,7 @@ def situation(assigned: list[float], floors: list[float]) -> tuple[np.ndarray, n
     state, numbers = np.zeros((STATE_ROWS, 3)), np.zeros(NUMBERS)
     state[ASSIGNED], state[FLOOR], state[MEAN] = assigned, floors, [0.1, 1.1, 0.6]
     numbers[ROUND], numbers[SPARE], numbers[SLACK] = sum(assigned), spare_share(state[FLOOR]), -1.0
-    return _truth(instance), state, numbers
+    return truth_of(instance), state, numbers
 
 
 LEVELS = np.array([1.0, 2.0, 3.0])
@@ -144,7 +144,7 @@ def test_compiled_loop_tells_where_custom_floors_failed() -> None:
     setting = make_setting(
         fb.Instance([0.5, 0.4, 0.3, 0.2], rates=fb.rates.Custom(compiled)), 0.01, None, None, False, 0, 500
     )
-    experiment, truth = setting.experiment(), _truth(setting.instance)
+    experiment, truth = setting.experiment(), truth_of(setting.instance)
     record = _empty_record(20, 1, 4, histogram=False, marks=0)
     arrays = (experiment.codes, experiment.reals, experiment.state, experiment.numbers)
     failed = simulate_runs_with(

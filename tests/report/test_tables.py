@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from fairbai.report import settings, tables
+from fairbai.report import settings, table_formats, tables
 from fairbai.report.published import published
 from fairbai.report.studies import ALGORITHMS, DELTAS, HEURISTIC, Results
 from fairbai.report.tables import TableCell
@@ -106,18 +106,18 @@ def test_csv(cells: list[TableCell], tmp_path: Path) -> None:
 
 def test_text_fits_a_terminal_and_marks_what_differs(cells: list[TableCell]) -> None:
     agreeing = [replace(cell, mean=cell.paper_mean) for cell in cells[:144] if cell.paper_mean is not None]
-    text = tables.to_text([*agreeing, *cells[144:]])
+    text = table_formats.to_text([*agreeing, *cells[144:]])
     assert max(map(len, text.splitlines())) <= 150
     assert "72 of 72" in text
     assert "!" not in text
     assert text.count("F-TaS, in the paper") == 12
     assert "258.63 ± 27.56" in text
-    changed = tables.to_text([replace(agreeing[0], mean=1e4, ci95=1.0), *agreeing[1:]])
+    changed = table_formats.to_text([replace(agreeing[0], mean=1e4, ci95=1.0), *agreeing[1:]])
     assert "10000.00 ± 1.00!" in changed
     assert "71 of 72" in changed
 
 
-@pytest.mark.parametrize("write", [tables.to_text, tables.to_latex, tables.to_html])
+@pytest.mark.parametrize("write", [table_formats.to_text, table_formats.to_latex, table_formats.to_html])
 def test_all_say_which_threshold_is_proved(cells: list[TableCell], write: object) -> None:
     text = " ".join(write(cells).split())  # type: ignore[operator]
     assert "Rows that say proved stop by a threshold that is proved" in text
@@ -126,7 +126,7 @@ def test_all_say_which_threshold_is_proved(cells: list[TableCell], write: object
 
 
 def test_latex_has_ten_columns_in_every_row(cells: list[TableCell]) -> None:
-    text = tables.to_latex(cells)
+    text = table_formats.to_latex(cells)
     for name in ("table*", "tabular"):
         assert text.count(rf"\begin{{{name}}}") == text.count(rf"\end{{{name}}}") == 2
     assert text.count(r"\toprule") == text.count(r"\bottomrule") == 2
@@ -142,10 +142,10 @@ def test_latex_has_ten_columns_in_every_row(cells: list[TableCell]) -> None:
 
 def test_latex_and_html_escape_names() -> None:
     strange = replace(CELL, algorithm=r"<b>50 % & a_b \ {x}", table="<i>&", mean=1.0)
-    latex = tables.to_latex([strange])
+    latex = table_formats.to_latex([strange])
     assert r"<b>50 \% \& a\_b \textbackslash{} \{x\}" in latex
     assert r"$1.00 \pm 4.00^{\dagger}$" in latex
-    page = tables.to_html([strange])
+    page = table_formats.to_html([strange])
     assert "&lt;b&gt;50 % &amp; a_b" in page
     assert "&lt;i&gt;&amp;: 0 of 1 published" in page
     assert '<td class="differs">1.00 ± 4.00 differs</td>' in page
@@ -178,21 +178,21 @@ class Rows(HTMLParser):
 
 def test_html_is_whole(cells: list[TableCell]) -> None:
     page = Rows()
-    page.feed(tables.to_html(cells))
+    page.feed(table_formats.to_html(cells))
     assert page.open == []
     assert page.widths == [10] * 2 * (3 + 3 * (6 + 14))
 
 
 def test_missing_cells_are_dashes() -> None:
-    assert tables.to_text([CELL]).count(" - ") > 2
-    assert tables.to_latex([CELL]).count("& --") == 14
-    assert tables.to_html([CELL]).count("<td>–</td>") == 14
+    assert table_formats.to_text([CELL]).count(" - ") > 2
+    assert table_formats.to_latex([CELL]).count("& --") == 14
+    assert table_formats.to_html([CELL]).count("<td>–</td>") == 14
 
 
 def test_the_same_cells_give_the_same_text(results: Results, cells: list[TableCell]) -> None:
     again = tables.table_cells(results)
     assert again == cells
-    for write in (tables.to_text, tables.to_latex, tables.to_html):
+    for write in (table_formats.to_text, table_formats.to_latex, table_formats.to_html):
         assert write(again) == write(cells)
 
 

@@ -38,8 +38,8 @@ def test_plan(tmp_path: Path) -> None:
         answer = answers.Planned.model_validate(response.json())
         assert answer.best == "b"
         assert sum(arm.share for arm in answer.allocation) == pytest.approx(1.0)
-        assert answer.trials.unfair <= answer.trials.proved
-        assert answer.price.trials == pytest.approx(answer.trials.proved - answer.trials.unfair)
+        assert answer.trials.without_floors <= answer.trials.proved
+        assert answer.price.trials == pytest.approx(answer.trials.proved - answer.trials.without_floors)
         assert answer.days is not None
         assert answer.days.proved == pytest.approx(answer.trials.proved / 5000)
         for figure in answer.figures.values():
@@ -182,11 +182,13 @@ def test_sentences_of_running_experiments(tmp_path: Path) -> None:
         tell(client, at, {ticket["ticket"]: 1.0})
         assert sentence(client, at) == "After 1 trial there is no decision yet: not every arm has a reward."
         tell(client, at, {ticket["ticket"]: 0.001 * number for number, ticket in enumerate(ask(client, at, 5))})
+        assert client.get(at).json()["expected_trials_to_go"] is None  # it would be more than 20 times the trials
         assert sentence(client, at).endswith("takes. It is too early to say how many more trials it takes.")
         play(client, at, 10)
+        assert client.get(at).json()["expected_trials_to_go"] > 0.0
         assert re.fullmatch(
             r"After \d+ trials there is no decision yet: “a” looks best, with \d+ % of the evidence that 99.9 % "
-            r"confidence takes\. About [\d,]+ more trials are expected\.",
+            r"confidence takes\. It takes about [\d,]+ more trials\.",
             sentence(client, at),
         )
 
@@ -240,9 +242,12 @@ def test_sentences_of_closed_experiments(tmp_path: Path) -> None:
         for at in (empty, some):
             client.post(f"{at}/close")
         assert sentence(client, empty) == "No trial was made before the close."
-        assert re.match(
-            r"Closed by hand after \d+ trials, without a decision: “a” looks best, with", sentence(client, some)
+        assert re.fullmatch(
+            r"Closed by hand after \d+ trials, without a decision: “a” was the best so far\.", sentence(client, some)
         )
+        audit = client.get(f"{some}/audit").json()
+        assert audit["decided_after"] is None
+        assert audit["promise"]["sentences"][0].startswith("A decision, if there is one, is wrong with")
 
 
 def test_sentence_of_floors_that_are_not_met(tmp_path: Path) -> None:
@@ -287,7 +292,7 @@ def test_audits_of_other_promises(tmp_path: Path) -> None:
         assert audit["kept"] is None
         assert audit["promise"]["shares"] == "the stop"
         assert {arm["behind"] for arm in audit["arms"]} == {None}
-        assert "The shares are promised for the stop, which has not come yet." in audit["findings"]
+        assert audit["verdict"] == "The shares of this experiment are promised for its end, which has not come yet."
         groups = [{"arms": [1, 2], "floor": 0.5}]
         limited = create(client, rates={"kind": "bounded", "floor": 0.1, "ceiling": 0.6, "groups": groups})
         play(client, limited, 3)
@@ -295,11 +300,34 @@ def test_audits_of_other_promises(tmp_path: Path) -> None:
         assert audit.groups[0].arms == ["b", "c"]
         assert all(arm.above is not None for arm in audit.arms)
         plain = create(client, rates="constant", stopping="heuristic")
-        promised = client.get(f"{plain}/audit").json()["promise"]["sentences"]
-        assert promised == [
-            "The recommendation is wrong with probability at most 10 %: a heuristic aim, not proved.",
+        audit = client.get(f"{plain}/audit").json()
+        assert audit["verdict"] == "No shares were promised."
+        assert audit["promise"]["sentences"] == [
+            "A decision, if there is one, is wrong with probability at most 10 %: a heuristic aim, not proved.",
             "No shares were promised.",
         ]
+
+
+def test_broken_ceilings_and_groups_are_not_called_kept(tmp_path: Path) -> None:
+    groups = [{"arms": [1, 2], "floor": 0.4}]
+    with running(address(tmp_path)) as client:
+        at = create(client, settle=False, rates={"kind": "bounded", "ceiling": 0.5, "groups": groups})
+        batch = {"batch": "1", "pulls": {"a": 800, "b": 100, "c": 100}, "sums": {"a": 800.0, "b": 0.0, "c": 0.0}}
+        assert client.post(f"{at}/batches", json=batch).json()["stopped"]
+        audit = client.get(f"{at}/audit").json()
+        assert (audit["kept"], audit["verdict"]) == (False, "A share that was promised was not given.")
+        assert "“a” had 80 % of the trials where at most 50 % were promised" in sentence(client, at)
+
+
+def test_shares_to_less_than_a_trial_are_called_so(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client, arms=["a", "b"], rates={"kind": "constant", "floor": [0.35, 0.65]}, settle=True)
+        play(client, at, 500)
+        arms = client.get(at).json()["arms"]
+        trials = sum(arm["assigned"] for arm in arms)
+        exact = all(arm["assigned"] >= arm["floor"] * trials - 1e-6 for arm in arms)
+        assert ("at least the 35 % to 65 %" in sentence(client, at)) == exact
+        assert ("promised, to less than one trial" in sentence(client, at)) != exact
 
 
 @pytest.mark.slow_without_jit

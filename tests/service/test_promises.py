@@ -96,10 +96,10 @@ def test_batches_are_judged_at_the_stop() -> None:
     assert book.promises.behind() == [0.0, 40.0]
     assert book.row()["floors_kept"] is None
     book.close()
-    assert book.row()["floors_kept"] is True
-    short = book_of(arms=2, rates={"kind": "constant", "floor": 0.4})
-    short.tell_batch([100, 10], [0.0, 0.0])
-    short.close()
+    assert book.row()["floors_kept"] is None  # who closes it takes what there is
+    short = book_of(arms=2, rates={"kind": "constant", "floor": 0.4}, settle=False)
+    short.tell_batch([1000, 100], [1000.0, 0.0])
+    assert short.stopped
     assert short.row()["floors_kept"] is False
 
 

@@ -50,6 +50,22 @@ def test_whole_experiment_ends_with_its_answer(client: Local) -> None:
     assert refused.json()["recommendation"] == "a"
 
 
+def test_learned_floors_are_settled_with_a_margin(client: Local) -> None:
+    at = create(client, rates={"kind": "gap", "p0": 0.5}, settle={"margin": 1})
+    assert client.get(at).json()["config"]["settle"] == {"margin": 1.0, "learn": True}
+    settling = fb.Settling(margin=1.0)
+    ident = fb.Identifier(["a", "b", "c"], delta=0.1, rates=fb.rates.Gap(0.5), settle=settling, seed=7)
+    while not ident.stopped:
+        (ticket,) = ask(client, at)
+        arm, reward = ident.ask(), 3.0 if ticket["arm"] == "a" else 0.0
+        assert ticket["arm"] == arm
+        ident.tell(arm, reward)
+        tell(client, at, {ticket["ticket"]: reward})
+    status = client.get(at).json()
+    assert status["stopped"]
+    assert [arm["floor"] for arm in status["arms"]] == ident.status().floors.tolist()
+
+
 def test_winner_is_served_after_the_stop_and_its_rewards_are_not_counted(client: Local) -> None:
     at = create(client)
     assert client.post(f"{at}/tell", json={"rewards": [{"ticket": "winner", "reward": 1.0}]}).status_code == 404
@@ -208,6 +224,10 @@ def test_no_such_experiment(client: Local) -> None:
         {"family": {"kind": "gaussian", "variance": -1}},
         {"rates": {"kind": "constant", "floor": 0.4}},
         {"rates": {"kind": "custom", "function": "print"}},
+        {"settle": {"margin": -1.0}},
+        {"settle": {"margin": True}},
+        {"settle": {"spread": 1.0}},
+        {"settle": 1},
         {"lease": 0},
         {"seed": -1},
         {"surplus": 1},

@@ -14,7 +14,7 @@ import fairbai as fb
 from fairbai.kernels.simulation import draw
 from fairbai.sampling import LUCB, FairTopTwo, FairTrackAndStop, SamplingRule, TopTwo, TrackAndStop, UniformFair
 from fairbai.sampling.rule import Situation
-from fairbai.simulation.setting import _truth
+from fairbai.simulation.setting import truth_of
 
 ARRAYS = ("number", "decision_time", "stopping_time", "recommendation", "violation", "pulls", "histogram", "shares")
 ARRAYS += ("glr",)
@@ -106,7 +106,7 @@ RATES: dict[str, fb.rates.Rate] = {
 def rewards_of(instance: fb.Instance, seed: int, run: int = 0) -> Callable[[int, int], float]:
     """The reward of an arm in a round (from 0) of a run."""
     codes = np.array([instance.family.code, 0, 0, 0, 0, 0, seed, run], dtype=np.int64)
-    truth = _truth(instance)
+    truth = truth_of(instance)
     return lambda number, arm: float(draw(codes, truth, run, number, arm))
 
 

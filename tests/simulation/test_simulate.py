@@ -257,7 +257,7 @@ def test_wrong_number_of_runs(runs: Any) -> None:
 @pytest.mark.parametrize("change", [{"instance": 3}, {"deltas": 0.7}, {"seed": -1}, {"runs": 0}, {"trace": [2, 1]}])
 def test_nothing_runs_where_something_is_wrong(monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]) -> None:
     module = import_module("fairbai.simulation.simulate")  # its function has the same name
-    monkeypatch.setattr(module, "run_chunks", lambda tasks: pytest.fail("something ran"))
+    monkeypatch.setattr(module, "run_all", lambda *_: pytest.fail("something ran"))
     with pytest.raises(ValueError, match="must be"):
         fb.simulate(**{"instance": EASY, **change})
 

@@ -15,7 +15,7 @@ from fairbai.kernels.jit import entry
 from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALE, SEEN, START
 from fairbai.kernels.stopping import evidence, penalty
 from fairbai.sampling.experiment import Experiment
-from fairbai.simulation.setting import _truth
+from fairbai.simulation.setting import truth_of
 from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule, TwoSidedMixture
 from tests.identifier.play import runs
 
@@ -111,7 +111,7 @@ def wrong_answers(name: str, rule: StoppingRule, count: int, longest: int) -> in
     arrays = experiment.codes, experiment.reals, experiment.state, experiment.numbers
     before = experiment.state.copy(), experiment.numbers.copy()
     answers = np.empty(count, dtype=np.int64)
-    fooled(arrays, before, _truth(fb.Instance([mean, mean], family)), rule.level(DELTA, 2), longest, answers)
+    fooled(arrays, before, truth_of(fb.Instance([mean, mean], family)), rule.level(DELTA, 2), longest, answers)
     return int((answers == 1).sum())
 
 

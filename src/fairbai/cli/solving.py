@@ -113,7 +113,7 @@ def print_plan(options: argparse.Namespace) -> None:
     instance, delta = _question(options)
     report = _report(instance, delta)
     found = plan(instance, delta)
-    trials = {"proved": found.proved, "heuristic": found.heuristic, "unfair": found.unfair}
+    trials = {"proved": found.proved, "heuristic": found.heuristic, "without_floors": found.without_floors}
     report.update(stopping=found.stopping.to_dict(), trials=trials)
     if options.per_day is not None:
         if not 0.0 < options.per_day < math.inf:
@@ -146,8 +146,8 @@ def _print_trials(found: Plan, report: dict[str, Any]) -> None:
     print(f"About {_count(found.proved)} trials{days} find the best arm with {100 * (1 - found.delta):g} % confidence,")
     print(f"which is proved for the stopping rule fb.stopping.{found.stopping!r}.")
     print(f"The paper's threshold, which is not proved, would take about {_count(found.heuristic)}.")
-    price = _count(found.proved - found.unfair)
-    print(f"Without floors it would be {_count(found.unfair)}: fairness costs {price} trials.")
+    price = _count(found.proved - found.without_floors)
+    print(f"Without floors it would be {_count(found.without_floors)}: fairness costs {price} trials.")
     ratio, most = report["price_of_fairness"], report["price_upper_bound"]
     print(f"The price of fairness, T*_p / T*, is {ratio:.3f} (never more than {most:.3f}).\n")
 

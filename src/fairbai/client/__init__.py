@@ -11,7 +11,12 @@ A first use::
         client.tell(experiment, {ticket.ticket: 1.0})
 """
 
-from fairbai.client.calls import Answer, ExperimentOverError, ServiceError, Ticket
-from fairbai.client.client import AsyncClient, Client
+try:
+    from fairbai.client.calls import Answer, ExperimentOverError, ServiceError, Ticket
+    from fairbai.client.client import AsyncClient, Client
+except ModuleNotFoundError as error:
+    if error.name != "httpx":
+        raise
+    raise ModuleNotFoundError("fairbai.client needs httpx: pip install 'fairbai[service]'", name=error.name) from error
 
 __all__ = ["Answer", "AsyncClient", "Client", "ExperimentOverError", "ServiceError", "Ticket"]

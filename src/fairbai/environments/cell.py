@@ -8,7 +8,7 @@ import numpy as np
 
 from fairbai.environments.channel import Channel
 from fairbai.environments.fading import Fading
-from fairbai.problems.checks import Array, Numbers, frozen, number
+from fairbai.problems.checks import Array, Numbers, frozen, number, whole
 from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.instance import Instance
 from fairbai.problems.rates import Rate
@@ -76,10 +76,8 @@ class WirelessCell:
     @classmethod
     def random(cls, ues: int, seed: int = 0, velocity: float = 0.0, fading: Fading | None = None) -> Self:
         """A cell with UEs at random places, uniform where the station covers them and not closer than 10 m to it."""
-        if not isinstance(ues, (int, np.integer)) or ues < 2:
-            raise ValueError(f"ues must be a whole number from 2, got {ues!r}")
-        channel, rng = Channel(), np.random.default_rng(seed)
-        return cls(np.array([_random_place(channel, rng) for _ in range(ues)]), velocity, fading)
+        count, channel, rng = whole("ues", ues, 2), Channel(), np.random.default_rng(seed)
+        return cls(np.array([_random_place(channel, rng) for _ in range(count)]), velocity, fading)
 
     @cached_property
     def channel(self) -> Channel:

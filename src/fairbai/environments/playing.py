@@ -3,9 +3,9 @@
 from typing import Any
 
 import gymnasium
-import numpy as np
 
 from fairbai.identifier import Identifier, Status
+from fairbai.problems.checks import whole
 
 MOST_STEPS = 1_000_000
 
@@ -39,11 +39,10 @@ def play(
         (6, True)
     """
     first = _first_action(env, identifier)
-    if not isinstance(max_steps, (int, np.integer)) or max_steps < 1:
-        raise ValueError(f"max_steps must be a whole number from 1, got {max_steps!r}")
+    steps = whole("max_steps", max_steps, 1)
     actions = {label: first + arm for arm, label in enumerate(identifier.arms)}
     over = True
-    for _ in range(max_steps):
+    for _ in range(steps):
         if identifier.stopped:
             break
         if over:

@@ -9,7 +9,7 @@ import numpy as np
 from fairbai.identifier.snapshot import Decision
 from fairbai.kernels import edge as kernels
 from fairbai.kernels import state as rows
-from fairbai.problems.checks import Array, array, refuse
+from fairbai.problems.checks import Array, array, refuse, whole
 from fairbai.sampling.settling import settling_choice, settling_round
 
 if TYPE_CHECKING:
@@ -21,18 +21,17 @@ MOST_CHOICES = 10_000  # that a policy after the decision is made of
 
 def policy(identifier: "Identifier", trials: Any, pending: Any) -> Array:
     """The share of every arm in the next ``trials`` trials."""
-    if isinstance(trials, bool) or not isinstance(trials, (int, np.integer)) or not 1 <= trials <= MOST_TRIALS:
-        raise ValueError(f"trials must be a whole number from 1 to 2**53, got {trials!r}")
+    trials = whole("trials", trials, 1, MOST_TRIALS, "a whole number from 1 to 2**53")
     arms = len(identifier.arms)
     expected = np.zeros(arms) if pending is None else np.array(array("pending", pending, arms))
     refuse("pending", "not be negative", expected, expected < 0.0)
     if identifier.stopped:
         raise RuntimeError(f"the experiment has stopped: {identifier.recommendation!r} is the answer")
     if identifier._decision is not None:
-        return _settling_shares(identifier, int(trials), expected)
+        return _settling_shares(identifier, trials, expected)
     experiment = identifier._experiment
     if experiment.python_rule:
-        return _shares_in_python(identifier, min(int(trials), kernels.MOST_STEPS), expected)
+        return _shares_in_python(identifier, min(trials, kernels.MOST_STEPS), expected)
     shares = np.empty(arms)
     kernels.publish(
         experiment.codes,
@@ -41,7 +40,7 @@ def policy(identifier: "Identifier", trials: Any, pending: Any) -> Array:
         experiment.numbers.copy(),
         experiment.policy,
         expected,
-        int(trials),
+        trials,
         shares,
     )
     return shares

@@ -10,11 +10,10 @@ from typing import Any, Self
 import numpy as np
 
 from fairbai.identifier import batches, snapshot
-from fairbai.identifier.status import Status
+from fairbai.identifier.labels import labels_of, pairs, some
+from fairbai.identifier.status import Status, trials_for
 from fairbai.kernels import state as rows
-from fairbai.kernels.allocation import allocate
-from fairbai.kernels.limited_allocation import allocate_within
-from fairbai.problems.checks import Array, Numbers, confidence
+from fairbai.problems.checks import Array, Numbers, confidence, whole
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
@@ -66,7 +65,7 @@ class Identifier:
         settle: bool | Settling = True,
         seed: int = 0,
     ) -> None:
-        self.arms = _labels(arms)
+        self.arms = labels_of(arms)
         self.delta = confidence(delta)
         self.settle = checked_settling(settle)
         self._experiment = Experiment(len(self.arms), family, rates, sampling, stopping, seed)
@@ -86,8 +85,7 @@ class Identifier:
         After the decision the arms are those that still lack trials; the list is shorter than ``n`` where fewer than n
         trials are left. Raises RuntimeError after the stop.
         """
-        if n is not None and (not isinstance(n, (int, np.integer)) or n < 1):
-            raise ValueError(f"n must be a whole number from 1, got {n!r}")
+        n = None if n is None else whole("n", n, 1)
         with self._lock:
             if self.stopped:
                 raise RuntimeError(f"the experiment has stopped: {self.recommendation!r} is the answer")
@@ -111,10 +109,9 @@ class Identifier:
             raise
 
     def _assign(self) -> int:
-        decision = self._decision
-        if decision is None:
+        if self._decision is None:
             return self._experiment.assign()
-        arm = settling_choice(self._experiment, decision.floors, decision.final_round)
+        arm = settling_choice(self._experiment, self._decision.floors, self._decision.final_round)
         self._experiment.count_assigned(arm)
         return arm
 
@@ -126,7 +123,7 @@ class Identifier:
         The stopping rule is checked once, after the last of them. Rewards that come after the decision are counted and
         do not change it.
         """
-        arms, rewards = _pairs(arm, reward)
+        arms, rewards = pairs(arm, reward)
         with self._lock:
             indices = [self._known(label) for label in arms]
             values = [self.family.statistic(value) for value in rewards]
@@ -153,7 +150,7 @@ class Identifier:
         try:
             return self._index[label]
         except (KeyError, TypeError):
-            raise ValueError(f"arm must be one of {_some(self.arms)}, got {label!r}") from None
+            raise ValueError(f"arm must be one of {some(self.arms)}, got {label!r}") from None
 
     def _check_assigned(self, indices: list[int]) -> None:
         state = self._experiment.state
@@ -243,21 +240,6 @@ class Identifier:
                 return self.arms[self._decision.recommendation]
             return None if self._experiment.numbers[rows.UNSEEN] > 0.0 else self.arms[self._experiment.best]
 
-    @property
-    def glr(self) -> float | None:
-        """The least GLR of the best arm against another, as of the last reward; None before every arm has one.
-
-        It is quick to find; ``status`` has that of the pair that is furthest from its threshold.
-        """
-        with self._lock:
-            if self._decision is not None:
-                return self._decision.glr
-            if self._experiment.numbers[rows.UNSEEN] > 0.0:
-                return None
-            means, costs = self._experiment.state[[rows.MEAN, rows.COST]].tolist()
-            del costs[means.index(max(means))]
-            return float(min(costs))
-
     def status(self) -> Status:
         """What is known now."""
         with self._lock:
@@ -282,21 +264,9 @@ class Identifier:
             )
 
     def _expected_remaining(self, glr: float, threshold: float) -> float:
-        """The GLR grows by about 1 / T*_p a trial."""
         if self._decision is not None:
             return float(max(0, self._decision.final_round - self._experiment.round))
-        state, numbers = self._experiment.state, self._experiment.numbers
-        if numbers[rows.UNSEEN] > 0.0:
-            return math.inf
-        weights, room = np.empty(len(self.arms)), self._experiment.room[1:]
-        question = (self.family.code, state[rows.INSIDE], state[rows.SCALE], state[rows.FLOOR])
-        if self._experiment.limited:
-            bounds = (state[rows.CEILING], state[rows.GROUP], state[rows.GROUP_FLOOR])
-            _, cost, _, _ = allocate_within(*question, *bounds, 0.0, weights, room)
-        else:
-            _, cost, _, _ = allocate(*question, numbers[rows.SPARE], 0.0, weights, room)
-        rest = float(max(0.0, threshold - glr)) / float(cost) if cost > 0.0 else math.inf
-        return float(math.ceil(rest)) if math.isfinite(rest) else math.inf
+        return trials_for(self._experiment, threshold - glr)
 
     # --- keeping ------------------------------------------------------------------------------------------------
 
@@ -312,35 +282,3 @@ class Identifier:
     def from_dict(cls, form: dict[str, Any], rates: Rate | None = None, sampling: SamplingRule | None = None) -> Self:
         """The experiment of a snapshot. ``rates`` and ``sampling`` stand in for those that are Python code."""
         return snapshot.read(cls, form, rates, sampling)
-
-
-def _pairs(arm: Any, reward: Any) -> tuple[list[Any], list[Any]]:
-    """The arguments of ``tell`` as two lists of one length."""
-    if not isinstance(arm, (list, np.ndarray)):
-        return [arm], [reward]
-    if not isinstance(reward, (list, tuple, np.ndarray)):
-        raise ValueError(f"rewards must be a list like arms, got {reward!r}")
-    if len(arm) != len(reward):
-        raise ValueError(f"rewards must be as many as arms ({len(arm)}), got {len(reward)}")
-    return list(arm), list(reward)
-
-
-def _labels(arms: int | Sequence[Hashable]) -> tuple[Any, ...]:
-    try:
-        labels = tuple(range(arms)) if isinstance(arms, (int, np.integer)) else tuple(arms)
-    except TypeError:
-        raise ValueError(f"arms must be their number or their labels, got {arms!r}") from None
-    if len(labels) < 2:
-        raise ValueError(f"arms must be at least two, got {len(labels)}")
-    for label in labels:
-        if not isinstance(label, (str, int)):
-            raise ValueError(f"arms must have labels that are strings or whole numbers, got {label!r}")
-    if len(set(labels)) < len(labels):
-        twice = next(label for label in labels if labels.count(label) > 1)
-        raise ValueError(f"arms must have different labels, got {twice!r} twice")
-    return labels
-
-
-def _some(labels: tuple[Any, ...]) -> str:
-    shown = ", ".join(repr(label) for label in labels[:5])
-    return shown if len(labels) <= 5 else f"{shown}, ... ({len(labels)} arms)"

@@ -7,7 +7,7 @@ import numpy as np
 
 from fairbai.kernels import state as rows
 from fairbai.kernels.experiment import recount
-from fairbai.problems.checks import Array, array, floors, number
+from fairbai.problems.checks import Array, array, floors, number, whole
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
@@ -125,15 +125,9 @@ def _restore(identifier: "Identifier", form: dict[str, Any]) -> None:
     recount(experiment.codes, experiment.reals, state, numbers)
     if form["decision"] is not None:
         decision = form["decision"]
-        answer, when, end = (_whole(name, decision[name]) for name in ("recommendation", "round", "final_round"))
+        answer, when, end = (whole(name, decision[name], 0) for name in ("recommendation", "round", "final_round"))
         if answer >= arms or not when <= end or when > numbers[rows.ROUND]:
             raise ValueError(f"decision must name an arm and rounds in order, got {decision!r}")
         met = floors("floors", decision["floors"], arms)
         glr, threshold = (number(name, decision[name], 0.0, 1e300, "at least 0") for name in ("glr", "threshold"))
         identifier._decision = Decision(answer, when, end, met, glr, threshold)
-
-
-def _whole(name: str, value: Any) -> int:
-    if not isinstance(value, int) or value < 0:
-        raise ValueError(f"{name} must be a whole number from 0, got {value!r}")
-    return value

@@ -1,9 +1,17 @@
 """What an experiment knows at a moment."""
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
+from fairbai.kernels import state as rows
+from fairbai.kernels.allocation import allocate
+from fairbai.kernels.limited_allocation import allocate_within
 from fairbai.problems.checks import Array
+from fairbai.sampling.experiment import Experiment
 
 
 @dataclass(frozen=True, eq=False)
@@ -12,7 +20,7 @@ class Status:
 
     Attributes:
         arms: The labels.
-        assigned: Trials that ``ask`` gave to every arm.
+        assigned: Trials of every arm that ``ask`` gave or a batch reported.
         observed: Of these, the trials whose reward has come.
         means: Mean of the rewards that have come; nan for an arm that has none.
         shares: assigned / sum(assigned); 0 before the first trial.
@@ -28,8 +36,8 @@ class Status:
     """
 
     arms: tuple[Hashable, ...]
-    assigned: Array
-    observed: Array
+    assigned: npt.NDArray[np.int64]
+    observed: npt.NDArray[np.int64]
     means: Array
     shares: Array
     floors: Array
@@ -41,3 +49,19 @@ class Status:
     stopped: bool
     recommendation: Hashable | None
     expected_remaining: float
+
+
+def trials_for(experiment: Experiment, evidence: float) -> float:
+    """About how many trials bring so much more evidence: the GLR grows by about 1 / T*_p a trial."""
+    state, numbers = experiment.state, experiment.numbers
+    if numbers[rows.UNSEEN] > 0.0:
+        return math.inf
+    weights, room = np.empty(experiment.policy.size), experiment.room[1:]
+    question = (experiment.family.code, state[rows.INSIDE], state[rows.SCALE], state[rows.FLOOR])
+    if experiment.limited:
+        bounds = (state[rows.CEILING], state[rows.GROUP], state[rows.GROUP_FLOOR])
+        _, cost, _, _ = allocate_within(*question, *bounds, 0.0, weights, room)
+    else:
+        _, cost, _, _ = allocate(*question, numbers[rows.SPARE], 0.0, weights, room)
+    rest = max(0.0, evidence) / float(cost) if cost > 0.0 else math.inf
+    return float(math.ceil(rest)) if math.isfinite(rest) else math.inf

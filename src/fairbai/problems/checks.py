@@ -58,6 +58,19 @@ def number(name: str, value: Any, low: float, high: float, expected: str) -> flo
     return result
 
 
+def whole(name: str, value: Any, low: int, high: float = math.inf, expected: str | None = None) -> int:
+    """``value`` as an int from ``low`` to ``high``; ``expected`` is how the error describes it, if not by these."""
+    if not is_whole(value, low, high):
+        words = f"a whole number from {low}" + (f" to {high}" if high < math.inf else "")
+        raise ValueError(f"{name} must be {expected or words}, got {value!r}")
+    return int(value)
+
+
+def is_whole(value: Any, low: int, high: float = math.inf) -> bool:
+    """Whether ``value`` is a whole number from ``low`` to ``high``; true and false are none."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(low <= value <= high)
+
+
 def true_or_false(name: str, value: Any) -> bool:
     """``value`` as a bool."""
     if not isinstance(value, (bool, np.bool_)):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fairbai.report import style, tables
+from fairbai.report import style, table_formats, tables
 from fairbai.report.errata import errata
 from fairbai.report.page import Exhibit, PastSection, write_page
 from fairbai.report.paper import FIGURES, PaperFigure
@@ -18,7 +18,7 @@ def reproduce_tables(runs: int, output: Path, seed: int = 0, progress: bool = Fa
     The runs are kept there too: after an interruption, or with more ``runs``, the same call goes on.
     """
     _, cells = _tables(runs, output, seed, progress)
-    return tables.to_text(cells)
+    return table_formats.to_text(cells)
 
 
 def reproduce_all(runs: int, output: Path, seed: int = 0, progress: bool = False) -> str:
@@ -46,7 +46,7 @@ def reproduce_all(runs: int, output: Path, seed: int = 0, progress: bool = False
         "thresholds whose error is at most δ.",
         "The last chapter goes past the paper: what our own rules do that the paper's do not.",
     ]
-    write_page(output / "index.html", lead, tables.to_html(cells), exhibits, errata(), past)
+    write_page(output / "index.html", lead, table_formats.to_html(cells), exhibits, errata(), past)
     return _verdict(cells)
 
 
@@ -54,7 +54,7 @@ def _tables(runs: int, output: Path, seed: int, progress: bool) -> tuple[Results
     results = run_studies(runs, seed, output, progress)
     cells = tables.table_cells(results)
     tables.write_csv(cells, output / "tables.csv")
-    (output / "tables.tex").write_text(tables.to_latex(cells), encoding="utf-8")
+    (output / "tables.tex").write_text(table_formats.to_latex(cells), encoding="utf-8")
     return results, cells
 
 

@@ -22,6 +22,7 @@ Side = Literal["agonistic", "antagonistic"]
 Model = Literal["linear", "equal gaps", "scheduling"]
 
 SIDES: tuple[Side, Side] = ("agonistic", "antagonistic")
+CONSTRAINTS = {"prespecified": "pre-specified floors", "theta_dependent": "θ-dependent floors"}
 
 # The data rate of every user of the wireless cell when it alone is served; see fairbai.environments.
 CELL_MEANS = (
@@ -39,7 +40,6 @@ CELL_MEANS = (
 
 _ALPHA = {"agonistic": 0.9, "antagonistic": 0.1}
 _LEARNED = {"agonistic": rates.InverseGap, "antagonistic": rates.Gap}
-_WORDS = {"prespecified": "pre-specified floors", "theta_dependent": "θ-dependent floors"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,5 +125,5 @@ def _theta_dependent(table: Table | None, model: Model, means: Array, p0: float,
 def _setting(
     table: Table | None, constraints: Constraints, side: Side, model: Model, instance: Instance
 ) -> PaperSetting:
-    title = f"{model.capitalize()}, {_WORDS[constraints]}, {side}"
+    title = f"{model.capitalize()}, {CONSTRAINTS[constraints]}, {side}"
     return PaperSetting(table, constraints, side, model, instance, title)

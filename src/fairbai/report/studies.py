@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fairbai.problems import Instance
+from fairbai.problems.checks import whole
 from fairbai.report import settings
 from fairbai.report.settings import PaperSetting
 from fairbai.sampling import FairTopTwo, FairTrackAndStop, SamplingRule, TrackAndStop, UniformFair
@@ -61,8 +62,7 @@ def run_studies(runs: int, seed: int = 0, output: str | Path | None = None, prog
             on where an earlier one stopped.
         progress: Whether to show progress bars.
     """
-    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 2:
-        raise ValueError(f"runs must be a whole number of at least 2, got {runs!r}")
+    runs = whole("runs", runs, 2, expected="a whole number of at least 2")
     every, tables = _instances(settings.select()), _instances(settings.table_settings())
     shared: dict[str, Any] = {"deltas": DELTAS, "runs": runs, "seed": seed, "progress": progress}
     shared["maximum_rounds"] = MAXIMUM_ROUNDS

@@ -11,7 +11,7 @@ from fairbai.kernels.rates import CONSTANT, spare_share
 from fairbai.kernels.rng import two_uniforms
 from fairbai.kernels.sampling import PYTHON, rule_workspace
 from fairbai.kernels.settling import add_margins, add_variances, raise_floors, reach
-from fairbai.problems.checks import Array, frozen
+from fairbai.problems.checks import Array, frozen, is_whole, whole
 from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.rates import Bounded, Constant, Limits, Rate
 from fairbai.sampling.fair_top_two import FairTopTwo
@@ -103,7 +103,7 @@ class Experiment:
         situation = Situation(frozen(assigned), frozen(observed), frozen(means), frozen(floors), uniform)
         arm = self.sampling.choose(situation)
         arms = self.policy.size
-        if not isinstance(arm, (int, np.integer)) or not 0 <= arm < arms:
+        if not is_whole(arm, 0, arms - 1):
             raise ValueError(f"{self.sampling.kind} must choose an arm from 0 to {arms - 1}, got {arm!r}")
         return int(arm)
 
@@ -172,9 +172,7 @@ def _with(means: Array, arm: int, mean: float) -> Array:
 
 def checked_seed(seed: Any) -> int:
     """``seed`` as an int that the random stream takes."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed <= LARGEST_SEED:
-        raise ValueError(f"seed must be a whole number from 0 to 2**63 - 1, got {seed!r}")
-    return int(seed)
+    return whole("seed", seed, 0, LARGEST_SEED, "a whole number from 0 to 2**63 - 1")
 
 
 def _instance_of(name: str, kind: type, value: Any, default: Any) -> Any:

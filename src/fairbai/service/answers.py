@@ -30,7 +30,7 @@ class Created(Shape):
     rates: dict[str, Any]
     sampling: dict[str, Any]
     stopping: dict[str, Any]
-    settle: bool
+    settle: bool | dict[str, Any]
     seed: int
     lease: float | None
 
@@ -87,9 +87,10 @@ class Status(Answer):
     arms: list[Arm]
     glr: float | None
     threshold: float | None
+    progress: float | None = Field(description="the GLR over its threshold, 1 when decided; null before all rewards")
     proved: bool
     closed: bool
-    expected_trials_to_go: float | None
+    expected_trials_to_go: float | None = Field(description="null as long as it is too early to say")
 
 
 class Ticket(Shape):
@@ -175,7 +176,7 @@ class PlannedTrials(Shape):
 
     heuristic: float
     proved: float
-    unfair: float = Field(description="with the proved rule, without floors")
+    without_floors: float = Field(description="with the proved rule, if there were no floors")
 
 
 class Price(Shape):
@@ -281,6 +282,7 @@ class Audit(Shape):
     arms: list[AuditedArm]
     groups: list[AuditedGroup]
     kept: bool | None = Field(description="null as long as all that is promised is for the stop")
+    verdict: str = Field(description="the same in words")
     findings: list[str]
     replay: Replayed | None = Field(description="null where this worker has not replayed it")
 

@@ -6,7 +6,7 @@ from fairbai import __version__
 from fairbai.identifier.snapshot import changing
 from fairbai.service.book import Book
 from fairbai.service.listing import state_of
-from fairbai.service.summary import percentage, quoted, span
+from fairbai.service.summary import percentage, quoted, short_of_floor, span
 
 Answer = dict[str, Any]
 
@@ -31,7 +31,7 @@ def audited(status: Answer, book: Book, kept: bool | None, replay: Answer | None
         "library": __version__,
         "trials": status["trials"],
         "observed": status["observed"],
-        "decided_after": None if decision is None else decision["round"],
+        "decided_after": None if decision is None or not book.decided else decision["round"],
         "recommendation": status["recommendation"],
         "promise": {
             "delta": config["delta"],
@@ -43,7 +43,8 @@ def audited(status: Answer, book: Book, kept: bool | None, replay: Answer | None
         "arms": _arms(status, book),
         "groups": _groups(status, book),
         "kept": kept,
-        "findings": _findings(status, book, kept),
+        "verdict": _verdict(status, book, kept),
+        "findings": _findings(status, book),
         "replay": replay,
     }
 
@@ -87,29 +88,46 @@ def _groups(status: Answer, book: Book) -> list[Answer]:
     ]
 
 
+def _verdict(status: Answer, book: Book, kept: bool | None) -> str:
+    if book.promises.none:
+        return "No shares were promised."
+    if kept is None:
+        if status["stopped"]:
+            return "It was closed before the stop, for which its shares were promised."
+        return "The shares of this experiment are promised for its end, which has not come yet."
+    if not kept:
+        return "A share that was promised was not given."
+    return f"Every share that was promised was given{'' if status['stopped'] else ' so far'}."
+
+
 def _promised(status: Answer, book: Book) -> list[str]:
-    delta, identifier = status["config"]["delta"], book.identifier
-    error = f"The recommendation is wrong with probability at most {percentage(delta)}"
-    sentences = [f"{error}; this is proved." if status["proved"] else f"{error}: a heuristic aim, not proved."]
-    floors = [arm["floor"] for arm in status["arms"]]
-    if book.promises.floors is None:
-        sentences.append("Every arm has its floor when the experiment stops; the floors were learned with the means.")
-    elif not book.promises.watched:
-        sentences.append("No shares were promised.")
-    elif book.promises.on_every_path:
-        bound = max(book.promises.allowed.behind)
-        sentences.append(
-            f"Until the decision no arm is ever more than {bound:.2f} trials behind its floor "
-            f"({span(floors)} of the trials)."
-        )
-    if book.promises.ceilings:
-        sentences.append("No arm has more than its ceiling, in the same sense.")
-    if identifier.settle and (book.promises.watched or book.promises.floors is None):
-        sentences.append("At the stop every floor is met.")
+    promises, floors = book.promises, [arm["floor"] for arm in status["arms"]]
+    sentences = [_promised_error(status)]
+    if promises.none:
+        return [*sentences, "No shares were promised."]
+    if promises.on_every_path:
+        allowed = promises.allowed
+        bounds = [f"more than {max(allowed.behind):.2f} trials behind its floor ({span(floors)} of the trials)"]
+        bounds += [f"more than {max(allowed.above):.2f} trials above its ceiling"] if promises.ceilings else []
+        sentences.append(f"Until the decision no arm is ever {', or '.join(bounds)}.")
+        if promises.group_floors:
+            sentences.append(f"Until then no group is ever {max(allowed.groups):.2f} trials behind its floor.")
+    learned = ", which are learned with the means" if promises.floors is None else ""
+    limits = "the floors and ceilings" if promises.ceilings else "the floors"
+    if book.identifier.settle:
+        sentences.append(f"When the experiment stops by itself, {limits}{learned} are met.")
+    elif not promises.on_every_path:
+        sentences.append(f"When the experiment stops by itself, {limits}{learned} should be met; nothing settles them.")
     return sentences
 
 
-def _findings(status: Answer, book: Book, kept: bool | None) -> list[str]:
+def _promised_error(status: Answer) -> str:
+    what = "The recommendation" if status["decided"] else "A decision, if there is one,"
+    error = f"{what} is wrong with probability at most {percentage(status['config']['delta'])}"
+    return f"{error}; this is proved." if status["proved"] else f"{error}: a heuristic aim, not proved."
+
+
+def _findings(status: Answer, book: Book) -> list[str]:
     promises, findings = book.promises, []
     if promises.watched and not promises.batched:
         behind = promises.behind()
@@ -120,13 +138,17 @@ def _findings(status: Answer, book: Book, kept: bool | None) -> list[str]:
         )
     if promises.batched:
         findings.append("A part of the trials was assigned by others, so the shares are judged at the stop.")
-    missing = [arm for arm in status["arms"] if arm["floor"] * status["trials"] - arm["assigned"] >= 1.0]
-    if status["stopped"] and (promises.watched or promises.floors is None):
-        findings.append(
-            f"At the end {len(missing)} of {len(status['arms'])} arms lack trials for their floor."
-            if missing
-            else "At the end every arm has its floor, to less than one trial."
-        )
-    if kept is None:
-        findings.append("The shares are promised for the stop, which has not come yet.")
+    if status["stopped"] and not promises.none:
+        findings += _at_the_end(status, book)
+    return findings
+
+
+def _at_the_end(status: Answer, book: Book) -> list[str]:
+    arms, missing, promises = status["arms"], short_of_floor(status), book.promises
+    lacking = f"At the end {len(missing)} of {len(arms)} arms lack trials for their floor."
+    findings = [lacking if missing else "At the end every arm has its floor, to less than one trial."]
+    if promises.ceilings:
+        kept = max(promises.beyond([arm["assigned"] for arm in arms])) < 1.0
+        which = "Every ceiling and the floor of every group" if kept else "Not every ceiling and floor of a group"
+        findings.append(f"{which} is kept at the end, to less than one trial.")
     return findings

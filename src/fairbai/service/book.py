@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from fairbai.identifier import Identifier, Status
 from fairbai.identifier.batches import checked
-from fairbai.identifier.snapshot import changing
+from fairbai.identifier.snapshot import VERSION, changing
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
@@ -41,9 +41,9 @@ class Book:
         self.late = 0  # rewards that came after that
         self.closed: dict[str, Any] | None = None  # the answer at the close
         self.promises = Promises(identifier)
-        self._threshold = math.nan  # as of the last look
+        self._progress: float | None = None  # the evidence over its threshold, as of the last look
         self._observed = 0  # rewards so far
-        self._next_look = 0  # trials and rewards after which the threshold is found again
+        self._next_look = 0  # trials and rewards after which the progress is found again
 
     @classmethod
     def read(cls, config: str, state: str) -> Self:
@@ -52,7 +52,8 @@ class Book:
         identifier = form.pop("identifier")
         book = cls(settings, Identifier.from_dict({**_fixed(settings), **identifier}))
         counts = [int(count) for count in identifier["state"]["assigned"]]
-        book.promises.restore(form.pop("promises"), counts, book.identifier.decided)
+        over = book.identifier.decided or form["closed"] is not None
+        book.promises.restore(form.pop("promises"), counts, over)
         book._observed = int(sum(identifier["state"]["observed"]))
         for name, value in form.items():
             setattr(book, name, value)
@@ -68,28 +69,26 @@ class Book:
             "closed": self.closed is not None,
             "assigned": int(sum(identifier["state"]["assigned"])),
             "observed": int(sum(identifier["state"]["observed"])),
-            "progress": 1.0 if answer["decided"] else self._progress(),
+            "progress": 1.0 if answer["decided"] else self._progress,
             "floors_kept": self._floors_kept(identifier),
         }
 
-    def _progress(self) -> float | None:
-        """The evidence over the threshold, which hardly moves between two looks; None before every arm has a reward."""
-        glr = self.identifier.glr
-        return min(1.0, max(0.0, glr / self._threshold)) if glr is not None and self._threshold > 0.0 else None
-
     def _floors_kept(self, identifier: dict[str, Any]) -> bool | None:
         """Whether every promise is kept so far; None as long as all that is promised is for the stop."""
-        watched = self.promises.on_every_path
-        if watched and not self.promises.kept_on_every_path():
+        promises = self.promises
+        if promises.on_every_path and not promises.kept_on_every_path():
             return False
-        if not self.stopped:
-            return True if watched else None
-        if watched and not (self.identifier.decided and self.identifier.settle):
-            return True  # it ended on the way, where no more is promised
-        decision, assigned = identifier["decision"], identifier["state"]["assigned"]
-        floors, trials = (decision or identifier["state"])["floors"], sum(assigned)
-        # floors that sum to 1 are met up to less than one trial
-        return all(floor * trials - count < 1.0 - ROUNDING for floor, count in zip(floors, assigned, strict=True))
+        ended = self.decided and self.identifier.stopped  # by itself: who closes an experiment takes what there is
+        if ended and (self.identifier.settle or not promises.on_every_path):
+            return self._kept_at_the_end(identifier)
+        return True if promises.on_every_path or promises.none else None
+
+    def _kept_at_the_end(self, identifier: dict[str, Any]) -> bool:
+        """To less than one trial, as floors that sum to 1 can only be met so."""
+        assigned, floors = identifier["state"]["assigned"], identifier["decision"]["floors"]
+        trials = sum(assigned)
+        lacking = [floor * trials - count for floor, count in zip(floors, assigned, strict=True)]
+        return bool(max(lacking + self.promises.beyond(assigned)) < 1.0 - ROUNDING)
 
     def _state_text(self, identifier: dict[str, Any]) -> str:
         return encode(
@@ -140,7 +139,7 @@ class Book:
     def _counted(self, rewards: int) -> None:
         self._observed += rewards
         if self.identifier.decided:
-            self.promises.decided()
+            self.promises.freeze()
 
     def expire(self, arms: list[int]) -> None:
         """Tickets that are no longer waited for."""
@@ -148,7 +147,8 @@ class Book:
             self.expired[arm] += 1
 
     def close(self) -> None:
-        """Freeze the answer."""
+        """Freeze the answer, and what was kept until now."""
+        self.promises.freeze()
         self.closed = {"recommendation": self.identifier.recommendation, "decided": self.identifier.decided}
 
     # --- looking ------------------------------------------------------------------------------------------------
@@ -174,10 +174,10 @@ class Book:
         return {"decided": self.decided, "stopped": self.stopped, "recommendation": self.recommendation}
 
     def look(self) -> Status:
-        """Find the exact threshold, which takes too long for every reward, and when it is to be found again."""
+        """Find the progress, which takes too long for every reward, and when it is to be found again."""
         status, seen = self.identifier.status(), self.identifier.trials + self._observed
         self._next_look = max(seen + 1, math.ceil(seen * GROWTH))
-        self._threshold = status.threshold
+        self._progress = progress_of(status)
         return status
 
     def point(self, milestone: bool = False) -> tuple[int, dict[str, Any]] | None:
@@ -222,7 +222,14 @@ def new_book(config: dict[str, Any]) -> Book:
 def _fixed(config: dict[str, Any]) -> dict[str, Any]:
     """The parts of a snapshot that never change."""
     names = ("delta", "family", "rates", "sampling", "stopping", "settle", "seed")
-    return {"version": 1, "arms": len(config["arms"]), **{name: config[name] for name in names}}
+    return {"version": VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
+
+
+def progress_of(status: Status) -> float | None:
+    """How far the evidence is on its way to the threshold, from 0 to 1; None before every arm has a reward."""
+    if status.recommendation is None or not math.isfinite(status.glr) or not status.threshold > 0.0:
+        return None
+    return min(1.0, max(0.0, status.glr / status.threshold))
 
 
 def means(status: Status) -> list[float | None]:

@@ -99,9 +99,9 @@ def open_database(url: str = DEFAULT, synchronous: bool = True, create: bool = T
         create: Whether a SQLite file that does not exist is created.
     """
     target = _target(url)
-    if not create and target.get_backend_name() == "sqlite" and not Path(str(target.database)).exists():
-        raise DatabaseError(f"{shown(target)}: there is no such file")
     sqlite = target.get_backend_name() == "sqlite"
+    if not create and sqlite and not Path(str(target.database)).exists():
+        raise DatabaseError(f"{shown(target)}: there is no such file")
     options = POOL | (_sqlite_options() if sqlite else _postgresql_options(target))
     writer, reader = create_engine(target, **options), create_engine(target, **options)
     for engine in (writer, reader):

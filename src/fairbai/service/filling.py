@@ -38,5 +38,5 @@ def _replay(promises: Promises, log: Iterable[Row[Any]]) -> None:
             promises.assign(json.loads(event.data)["arms"])
         elif event.kind == "batch":
             promises.assign_batch(json.loads(event.data)["pulls"])
-        elif event.kind == "decided":
-            promises.decided()
+        elif event.kind in ("decided", "closed"):
+            promises.freeze()

@@ -39,6 +39,15 @@ class Form(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+class Settling(Form):
+    """How to settle floors that are learned."""
+
+    margin: Annotated[float, Field(ge=0.0, le=1e300, allow_inf_nan=False)] = Field(
+        0.0, description="by how many of its standard errors every floor is raised"
+    )
+    learn: bool = Field(True, description="whether rewards after the decision still move the floors")
+
+
 class Experiment(Form):
     """A new experiment. Families, rates and rules are named as in the Python library."""
 
@@ -68,7 +77,7 @@ class Experiment(Form):
     rates: Kind = "constant"
     sampling: Kind = "fair_top_two"
     stopping: Kind = "mixture"
-    settle: bool = True
+    settle: bool | Settling = True
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED), Whole] | None = Field(
         None, description="random if none is given"
     )

@@ -65,7 +65,7 @@ def list_keys(database: Database) -> list[dict[str, Any]]:
 
 def revoke_key(database: Database, key: str) -> None:
     """End a key, named by its id or in full."""
-    name = key.split("_")[1] if key.startswith("fb_") and key.count("_") >= 2 else key
+    name = key_id(key) or key
     with database.writer.begin() as connection:
         statement = (
             update(keys).where(keys.c.id == name).values(revoked_at=func.coalesce(keys.c.revoked_at, time.time()))

@@ -33,7 +33,7 @@ def _means(form: forms.Plan) -> list[float]:
 
 
 def _answer(form: forms.Plan, found: Plan) -> dict[str, Any]:
-    trials = {"heuristic": found.heuristic, "proved": found.proved, "unfair": found.unfair}
+    trials = {"heuristic": found.heuristic, "proved": found.proved, "without_floors": found.without_floors}
     columns = (found.instance.means, found.fair.floors, found.fair.ceilings, found.fair.weights)
     names = ("arm", "mean", "floor", "ceiling", "share")
     rows = zip(form.arms, *(column.tolist() for column in columns), strict=True)
@@ -42,7 +42,7 @@ def _answer(form: forms.Plan, found: Plan) -> dict[str, Any]:
         "best": form.arms[found.fair.best_arm],
         "allocation": [dict(zip(names, row, strict=True)) for row in rows],
         "trials": trials,
-        "price": {"trials": found.proved - found.unfair, "ratio": found.proved / found.unfair},
+        "price": {"trials": found.proved - found.without_floors, "ratio": found.proved / found.without_floors},
         "days": None if daily is None else {name: value / daily for name, value in trials.items()},
         "figures": figures(found),
         "experiment": {

@@ -114,7 +114,7 @@ class Promises:
         for arm, ceiling in enumerate(self.ceilings):
             self._above[arm] = max(self._above[arm], self._counts[arm] - ceiling * self._trials)
 
-    def decided(self) -> None:
+    def freeze(self) -> None:
         """What is owed is settled from here on; what was seen so far stays."""
         if not self._frozen:
             self._broken = not self.kept_on_every_path()
@@ -149,6 +149,21 @@ class Promises:
     def on_every_path(self) -> bool:
         """Whether something is promised for every trial, and not only for the stop."""
         return self._every_path and not self.batched
+
+    @property
+    def none(self) -> bool:
+        """Whether nothing at all is promised."""
+        return self.floors is not None and not self.watched
+
+    def beyond(self, counts: list[float]) -> list[float]:
+        """By how many trials such counts are above every ceiling, and behind the floor of every group."""
+        trials = sum(counts)
+        above = [count - ceiling * trials for count, ceiling in zip(counts, self.ceilings, strict=False)]
+        groups = [0.0] * len(self.group_floors)
+        for count, group in zip(counts, self.group, strict=False):
+            if group >= 0:
+                groups[group] += count
+        return above + [floor * trials - count for floor, count in zip(self.group_floors, groups, strict=True)]
 
     def kept_on_every_path(self) -> bool:
         """Whether the rule stayed within what it is proved to, at every trial."""

@@ -8,13 +8,15 @@ import numpy as np
 from sqlalchemy import Row, select
 
 from fairbai.identifier import Status
-from fairbai.service.book import Book, finite, means
+from fairbai.service.book import Book, finite, means, progress_of
 from fairbai.service.database import Database
 from fairbai.service.operations import stopped
 from fairbai.service.refusals import no_such_experiment
 from fairbai.service.schema import experiments, history
 from fairbai.stopping import Mixture, TwoSidedMixture
 from fairbai.stopping.intervals import intervals
+
+FAR = 20  # times the trials so far: an estimate beyond that says only that it is too early for one
 
 
 def iso(at: float) -> str:
@@ -60,11 +62,19 @@ def described(row: Row[Any], book: Book) -> dict[str, Any]:
         "arms": _arms(book, now, pending),
         "glr": finite(now.glr),
         "threshold": finite(now.threshold),
+        "progress": 1.0 if book.decided else progress_of(now),
         "proved": now.proved,
         "closed": row.closed,
         **book.answer(),
-        "expected_trials_to_go": 0.0 if book.stopped else finite(now.expected_remaining),
+        "expected_trials_to_go": _to_go(book, now),
     }
+
+
+def _to_go(book: Book, now: Status) -> float | None:
+    if book.stopped:
+        return 0.0
+    early = not book.decided and now.expected_remaining > FAR * book.identifier.trials
+    return None if early else finite(now.expected_remaining)
 
 
 def _arms(book: Book, now: Status, pending: Any) -> list[dict[str, Any]]:
@@ -102,8 +112,7 @@ def points(database: Database, experiment: str, most: int) -> dict[str, Any]:
 
 def policy(database: Database, experiment: str, trials: int, seconds: float) -> tuple[str, dict[str, Any]]:
     """The share of every arm in the next trials, for nodes that choose by themselves, and its ETag."""
-    row = row_of(database, experiment)
-    book = Book.read(row.config, row.state)
+    row, book = opened(database, experiment)
     if book.stopped:
         raise stopped(book)
     shares = book.identifier.policy(trials).tolist()

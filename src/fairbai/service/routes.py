@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from fairbai.service import answers, export, forms, listing, operations, reading, trials
+from fairbai.service import answers, etags, export, forms, listing, operations, reading, trials
 from fairbai.service.book import Book, encode, new_book
 from fairbai.service.refusals import Refusal, invalid
 from fairbai.service.service import Service
@@ -156,15 +156,9 @@ async def policy(
     seconds = service.settings.policy_seconds
     tag, found = await run_in_threadpool(reading.policy, service.database, experiment, trials, seconds)
     headers = {"ETag": tag, "Cache-Control": f"private, max-age={int(seconds)}"}
-    if if_none_match is not None and _matches(tag, if_none_match):
+    if etags.known(tag, if_none_match):
         return Response(status_code=304, headers=headers)
     return json_answer(found, headers=headers)
-
-
-def _matches(tag: str, if_none_match: str) -> bool:
-    """Whether a client has this already; proxies may have marked its tag as weak."""
-    known = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]
-    return tag in known or known == ["*"]
 
 
 @router.post(

@@ -8,10 +8,11 @@ import numpy as np
 from fairbai.allocation import price_of_fairness
 from fairbai.identifier.snapshot import changing
 from fairbai.problems import Instance
+from fairbai.problems.checks import Array
 from fairbai.problems.families import Bernoulli, Poisson
-from fairbai.report.interactive.live import trials_to_go
 from fairbai.service.book import Book
 from fairbai.service.listing import state_of
+from fairbai.service.promises import ROUNDING
 
 Answer = dict[str, Any]
 
@@ -31,7 +32,7 @@ def summarised(status: Answer, book: Book) -> Answer:
         "confidence": 1.0 - status["config"]["delta"],
         "proved": status["proved"],
         "trials": status["trials"],
-        "floors_met": not _short(status),
+        "floors_met": not short_of_floor(status),
         "fairness_trials": price,
     }
 
@@ -40,26 +41,27 @@ def fairness_trials(book: Book) -> float | None:
     """About how many trials the floors cost: those that were made, less those of the same answer without floors.
 
     The ratio T*_p / T* at the means that were found says how much longer the decision took; what came after it settled
-    the floors. None where the means do not say (they tie).
+    the floors. A rule that does not know of floors pays in the end only. None where nothing says how many it would have
+    been without floors: the means tie, or the rule does not aim at the fewest trials.
     """
     identifier, now = book.identifier, book.identifier.status()
-    decision = changing(identifier)["decision"]
-    if decision is None or not now.observed.all():
+    decision, limit = changing(identifier)["decision"], identifier.sampling.limit
+    if decision is None or limit == "none" or not now.observed.all():
         return None
     try:
         price = price_of_fairness(Instance(inside(book), identifier.family, identifier.rates))
     except ValueError:
         return None
-    cost = identifier.trials - decision["round"] / price.ratio
+    cost = identifier.trials - decision["round"] / (price.ratio if limit == "fair" else 1.0)
     return max(0.0, cost) if math.isfinite(cost) else None
 
 
-def inside(book: Book) -> np.ndarray[Any, np.dtype[np.float64]]:
+def inside(book: Book) -> Array:
     """The means, moved inside the domain of the family by half a pseudo-count where they are at its edge."""
     now, family = book.identifier.status(), book.identifier.family
     edges = 0.5 / (now.observed + 1.0)
     if isinstance(family, (Bernoulli, Poisson)):
-        low = np.maximum(now.means, edges)
+        low: Array = np.maximum(now.means, edges)
         return np.minimum(low, 1.0 - edges) if isinstance(family, Bernoulli) else low
     return now.means
 
@@ -81,23 +83,29 @@ def _sentence(status: Answer, price: float | None) -> str:
 def _leader(status: Answer) -> str:
     if status["recommendation"] is None:
         return "not every arm has a reward"
-    top = max(arm["mean"] for arm in status["arms"])
-    tied = [arm["arm"] for arm in status["arms"] if arm["mean"] == top]
-    if len(tied) > 1:
+    if status["closed"]:  # rewards that came later do not change the answer
+        return f"{quoted(status['recommendation'])} was the best so far"
+    if len(tied := _best(status)) > 1:
         return f"{listed(tied)} look equally good"
-    confidence = percentage(1.0 - status["config"]["delta"])
-    glr, threshold = status["glr"], status["threshold"]
-    reached = "" if None in (glr, threshold) or threshold <= 0.0 else f" {percentage(max(0.0, glr / threshold), 0)} of"
-    return (
-        f"{quoted(status['recommendation'])} looks best, with{reached} the evidence that {confidence} confidence takes"
-    )
+    confidence = f"{percentage(1.0 - status['config']['delta'])} confidence takes"
+    needed = confidence if status["proved"] else "its rule asks for"
+    reached = "a part" if status["progress"] is None else percentage(status["progress"], 0)
+    return f"{quoted(status['recommendation'])} looks best, with {reached} of the evidence that {needed}"
+
+
+def _best(status: Answer) -> list[str]:
+    """The arms with the largest mean, once every arm has one."""
+    top = max(arm["mean"] for arm in status["arms"])
+    return [arm["arm"] for arm in status["arms"] if arm["mean"] == top]
 
 
 def _ahead(status: Answer) -> str:
-    ahead = trials_to_go(status)
-    if ahead is None and status["expected_trials_to_go"] is not None:
+    if status["recommendation"] is None or len(_best(status)) > 1:
+        return ""
+    ahead = status["expected_trials_to_go"]
+    if ahead is None:
         return " It is too early to say how many more trials it takes."
-    return f" About {count(_rounded(ahead), 'more trial')} are expected." if ahead else ""
+    return f" It takes about {count(_rounded(ahead), 'more trial')}." if ahead else ""
 
 
 def _decided(status: Answer, price: float | None) -> str:
@@ -116,20 +124,26 @@ def _decided(status: Answer, price: float | None) -> str:
 
 
 def _shares(status: Answer) -> str:
-    """What became of the floors; empty where there are none."""
-    floors = [arm["floor"] for arm in status["arms"]]
+    """What became of the floors and ceilings; empty where there are none."""
+    floors, trials = [arm["floor"] for arm in status["arms"]], status["trials"]
+    for arm in status["arms"]:
+        if arm["assigned"] - arm["ceiling"] * trials >= 1.0:
+            had = f"{percentage(arm['share'])} of the trials where at most {percentage(arm['ceiling'])} were promised"
+            return f"{quoted(arm['arm'])} had {had}"
     if max(floors) <= 0.0:
         return ""
-    short = _short(status)
+    short = short_of_floor(status)
     if short:
         one = short[0]
         more = f" (and {len(short) - 1} more)" if len(short) > 1 else ""
         had = f"{percentage(one['share'])} of the trials where {percentage(one['floor'])} were promised"
         return f"{quoted(one['arm'])}{more} had {had}"
-    return f"every arm had at least the {span(floors)} it was promised"
+    if all(arm["floor"] * trials - arm["assigned"] <= ROUNDING for arm in status["arms"]):
+        return f"every arm had at least the {span(floors)} it was promised"
+    return f"every arm had the {span(floors)} it was promised, to less than one trial"
 
 
-def _short(status: Answer) -> list[Answer]:
+def short_of_floor(status: Answer) -> list[Answer]:
     """The arms that have a trial or more too few."""
     trials = status["trials"]
     return [arm for arm in status["arms"] if arm["floor"] * trials - arm["assigned"] >= 1.0]

@@ -9,15 +9,14 @@ import numpy as np
 
 from fairbai.kernels import edge as kernels
 from fairbai.kernels.simulation import Record
-from fairbai.problems.checks import Array, number, true_or_false
+from fairbai.problems.checks import Array, number, true_or_false, whole
 from fairbai.problems.instance import Instance
 from fairbai.sampling import SamplingRule
 from fairbai.sampling.experiment import Experiment
 from fairbai.sampling.settling import Settling
-from fairbai.simulation.engine import chunks_of, run_chunks
-from fairbai.simulation.progress import progress_bar
+from fairbai.simulation.engine import run_all
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.setting import Setting, _truth, make_setting, whole
+from fairbai.simulation.setting import Setting, make_setting, truth_of
 from fairbai.simulation.simulate import MOST_RUNS
 from fairbai.stopping import StoppingRule
 
@@ -40,7 +39,7 @@ class EdgeSetting(Setting):
         kernels.simulate_edges(
             (one.codes, one.reals, one.state, one.numbers, one.policy, one.room),
             (one.state.copy(), one.numbers.copy()),
-            _truth(self.instance),
+            truth_of(self.instance),
             levels,
             self._settles,
             self.maximum_rounds,
@@ -117,13 +116,7 @@ def simulate_edges(
         draws=draws,
         ledger=true_or_false("ledger", ledger),
     )
-    count = whole("runs", runs, 1, MOST_RUNS)
-    with progress_bar(count, progress) as bar:
-        done = []
-        for _, part in run_chunks([(setting, *piece) for piece in chunks_of(count, setting.maximum_rounds)]):
-            done.append(part)
-            bar.update(len(part))
-    return Runs.join(done)
+    return run_all(setting, whole("runs", runs, 1, MOST_RUNS), progress)
 
 
 def batch_size(expected_trials: float, nodes: int = 1, overhead: float = 0.05) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 import joblib
 from joblib.parallel import default_parallel_config, get_active_backend
 
+from fairbai.simulation.progress import progress_bar
 from fairbai.simulation.runs import Runs
 from fairbai.simulation.setting import Setting
 
@@ -58,6 +59,16 @@ def run_chunks(tasks: Sequence[Task]) -> Iterator[tuple[int, Runs]]:
             with warnings.catch_warnings():  # joblib warns of results that nobody waits for
                 warnings.simplefilter("ignore")
                 outcomes.close()
+
+
+def run_all(setting: Setting, runs: int, progress: bool) -> Runs:
+    """Runs 0 to ``runs`` - 1 of one setting."""
+    with progress_bar(runs, progress) as bar:
+        done = []
+        for _, part in run_chunks([(setting, *piece) for piece in chunks_of(runs, setting.maximum_rounds)]):
+            done.append(part)
+            bar.update(len(part))
+    return Runs.join(done)
 
 
 def _engine() -> tuple[Any, int]:

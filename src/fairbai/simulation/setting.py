@@ -17,7 +17,7 @@ from fairbai.kernels import simulation as kernels
 from fairbai.kernels.experiment import RUN
 from fairbai.kernels.settling import NOT
 from fairbai.kernels.state import ASSIGNED
-from fairbai.problems.checks import Array, confidence, true_or_false
+from fairbai.problems.checks import Array, confidence, true_or_false, whole
 from fairbai.problems.families import Poisson
 from fairbai.problems.instance import Instance
 from fairbai.problems.rates import Constant, Custom
@@ -89,7 +89,7 @@ class Setting:
         return one
 
     def _compiled(self, first: int, levels: Array, one: Experiment, record: kernels.Record) -> None:
-        truth = _truth(self.instance)
+        truth = truth_of(self.instance)
         arguments = (
             (one.codes, one.reals, one.state, one.numbers, one.policy, one.room),
             (one.state.copy(), one.numbers.copy()),
@@ -111,7 +111,7 @@ class Setting:
 
     def _in_python(self, first: int, levels: Array, record: kernels.Record) -> None:
         """The same loop for a rule or a rate that is written in Python."""
-        truth, grid = _truth(self.instance), np.array(self.grid, dtype=np.float64)
+        truth, grid = truth_of(self.instance), np.array(self.grid, dtype=np.float64)
         later = isinstance(self.settle, Settling) and isinstance(self.instance.rates, Custom)
         settles = (NOT, 0.0) if later else self._settles
         for row in range(len(record.decided)):
@@ -192,13 +192,6 @@ def make_setting(
     return setting
 
 
-def whole(name: str, value: Any, low: int, high: int) -> int:
-    """``value`` as a whole number from ``low`` to ``high``."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
-        raise ValueError(f"{name} must be a whole number from {low} to {high}, got {value!r}")
-    return int(value)
-
-
 def _grid(trace: bool | Sequence[int], rounds: int) -> tuple[int, ...]:
     """The rounds to trace: those given, or ten a decade."""
     if trace is False:
@@ -227,7 +220,7 @@ def _empty_record(count: int, deltas: int, arms: int, histogram: bool, marks: in
     )
 
 
-def _truth(instance: Instance) -> Array:
+def truth_of(instance: Instance) -> Array:
     """The rows of ``kernels.rewards``."""
     truth = np.zeros((rewards.FLOOR + 1, instance.means.size))
     truth[rewards.MEAN] = instance.means

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from fairbai.problems.checks import whole
 from fairbai.problems.instance import Instance
 from fairbai.sampling import SamplingRule, Settling
-from fairbai.simulation.engine import chunks_of, run_chunks
-from fairbai.simulation.progress import progress_bar
+from fairbai.simulation.engine import run_all
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.setting import make_setting, whole
+from fairbai.simulation.setting import make_setting
 from fairbai.stopping import StoppingRule
 
 MOST_RUNS = 2**53
@@ -60,11 +60,4 @@ def simulate(
         ((200, 2), True)
     """
     setting = make_setting(instance, deltas, sampling, stopping, settle, seed, maximum_rounds, histogram, trace)
-    count = whole("runs", runs, 1, MOST_RUNS)
-    pieces = chunks_of(count, setting.maximum_rounds)
-    with progress_bar(count, progress) as bar:
-        done = []
-        for _, part in run_chunks([(setting, *piece) for piece in pieces]):
-            done.append(part)
-            bar.update(len(part))
-    return Runs.join(done)
+    return run_all(setting, whole("runs", runs, 1, MOST_RUNS), progress)

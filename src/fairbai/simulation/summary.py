@@ -107,7 +107,7 @@ def summarise(
     broken, broken_ci95 = mean_and_ci95(violation)
     answered = int(np.sum(~censored))
     wrong = int(np.sum(~correct & ~censored))
-    low, high = _clopper_pearson(wrong, answered)
+    low, high = clopper_pearson(wrong, answered)
     return Row(
         delta=delta,
         proved=proved,
@@ -125,10 +125,16 @@ def summarise(
     )
 
 
-def _clopper_pearson(wrong: int, answered: int) -> tuple[float, float]:
-    """The exact 95 % interval of a share."""
-    low = 0.0 if wrong == 0 else float(betaincinv(wrong, answered - wrong + 1, 0.025))
-    high = 1.0 if wrong == answered else float(betaincinv(wrong + 1, answered - wrong, 0.975))
+def clopper_pearson(count: int, total: int) -> tuple[float, float]:
+    """The exact 95 % interval of the probability of what happened ``count`` times of ``total``.
+
+    Example:
+        >>> low, high = clopper_pearson(1, 20)
+        >>> round(low, 4), round(high, 4)
+        (0.0013, 0.2487)
+    """
+    low = 0.0 if count == 0 else float(betaincinv(count, total - count + 1, 0.025))
+    high = 1.0 if count == total else float(betaincinv(count + 1, total - count, 0.975))
     return low, high
 
 

@@ -24,12 +24,12 @@ def test_prices_and_shares() -> None:
     found = planned(fb.rates.Constant(0.3))
     assert found.fair.best_arm == 1
     assert found.heuristic < found.proved
-    assert found.unfair <= found.proved
+    assert found.without_floors <= found.proved
     none = planned()
-    assert none.unfair == none.proved
+    assert none.without_floors == none.proved
     most = plan(fb.Instance([0.5, 0.3], fb.Bernoulli(), fb.rates.Constant([0.9, 0.05])), 0.05)
     ratio = fb.price_of_fairness(most.instance).ratio
-    assert math.isclose(most.proved / most.unfair, ratio, rel_tol=0.3)
+    assert math.isclose(most.proved / most.without_floors, ratio, rel_tol=0.3)
 
 
 def test_the_rule_suits_the_expected_trials() -> None:

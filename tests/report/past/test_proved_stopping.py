@@ -74,7 +74,5 @@ def test_wrong_answers_are_the_same_every_time() -> None:
 def test_bounds_of_an_error() -> None:
     """Clopper-Pearson: the rule of three, and symmetry."""
     none, all_wrong = Error("a", "b", 1, 1000, 0), Error("a", "b", 1, 1000, 1000)
-    assert none.lower(0.975) == 0.0
-    assert none.bound(0.95) == pytest.approx(1.0 - math.exp(math.log(0.05) / 1000))
-    assert all_wrong.bound(0.975) == 1.0
-    assert all_wrong.lower(0.95) == pytest.approx(math.exp(math.log(0.05) / 1000))
+    assert none.interval == pytest.approx((0.0, 1.0 - math.exp(math.log(0.025) / 1000)))
+    assert all_wrong.interval == pytest.approx((math.exp(math.log(0.025) / 1000), 1.0))

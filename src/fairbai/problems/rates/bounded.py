@@ -30,7 +30,7 @@ class Group:
         if isinstance(arms, str) or not isinstance(arms, (Sequence, np.ndarray)) or len(arms) == 0:
             raise ValueError(f"arms of a group must be a list of arms, got {arms!r}")
         for arm in arms:
-            if isinstance(arm, bool) or not isinstance(arm, (int, np.integer)) or arm < 0:
+            if not checks.is_whole(arm, 0):
                 raise ValueError(f"arms of a group must be whole numbers from 0, got {arm!r}")
         if len(set(arms)) < len(arms):
             raise ValueError(f"arms of a group must be different, got {list(arms)!r}")

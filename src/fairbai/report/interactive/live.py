@@ -11,8 +11,6 @@ from fairbai.report.interactive.look import Figure, arms_axis, axis, figure, lar
 
 Answer = dict[str, Any]
 
-FAR = 20  # times the trials so far: an estimate beyond that says only that it is too early for one
-
 
 def figures(status: Answer, history: Answer) -> dict[str, Figure]:
     """All charts of an experiment."""
@@ -94,17 +92,11 @@ def evidence_figure(status: Answer, history: Answer) -> Figure:
         _curve("evidence (GLR)", x, [glr for _, glr, _ in points], BLUE, "solid"),
         _curve("threshold", x, [threshold for *_, threshold in points], VERMILLION, "dash"),
     ]
-    ahead = trials_to_go(status)
+    ahead = status["expected_trials_to_go"]
     if not status["decided"] and not status["stopped"] and ahead and None not in (status["glr"], status["threshold"]):
         crossing = [status["trials"], status["trials"] + ahead], [status["glr"], status["threshold"]]
         data.append({**_curve("expected", *crossing, GREY, "dot"), "mode": "lines+markers"})
     return figure(data, axis("Trials", tickformat=",.0f"), axis("Evidence (nats)", rangemode="tozero"))
-
-
-def trials_to_go(status: Answer) -> float | None:
-    """How many trials are expected until the answer; None as long as it is too early to say."""
-    ahead: float | None = status["expected_trials_to_go"]
-    return None if ahead is None or ahead > FAR * status["trials"] else ahead
 
 
 def trials_figure(history: Answer) -> Figure:

@@ -32,7 +32,7 @@ class Plan:
         stopping: The proved rule that suits the expected trials.
         heuristic: Expected trials with the threshold of the paper's tables, which is not proved.
         proved: Expected trials with ``stopping``.
-        unfair: The same without floors.
+        without_floors: Expected trials with ``stopping`` if there were no floors.
     """
 
     instance: Instance
@@ -43,7 +43,7 @@ class Plan:
     stopping: Mixture
     heuristic: float
     proved: float
-    unfair: float
+    without_floors: float
 
 
 def plan(instance: Instance, delta: float, labels: Sequence[str] | None = None) -> Plan:
@@ -52,7 +52,7 @@ def plan(instance: Instance, delta: float, labels: Sequence[str] | None = None) 
     Example:
         >>> import fairbai as fb
         >>> found = plan(fb.Instance([0.5, 0.3], fb.Bernoulli(), fb.rates.Constant([0.8, 0.1])), delta=0.05)
-        >>> found.proved > found.unfair
+        >>> found.proved > found.without_floors
         True
     """
     delta = confidence(delta)
@@ -63,8 +63,8 @@ def plan(instance: Instance, delta: float, labels: Sequence[str] | None = None) 
     heuristic = trials_until_stop(instance, Heuristic(), delta, fair)
     stopping = _suited(instance, heuristic, delta)
     proved = trials_until_stop(instance, stopping, delta, fair)
-    unfair = min(proved, trials_until_stop(without, stopping, delta, free))
-    return Plan(instance, delta, names, fair, free, stopping, heuristic, proved, unfair)
+    without_floors = min(proved, trials_until_stop(without, stopping, delta, free))
+    return Plan(instance, delta, names, fair, free, stopping, heuristic, proved, without_floors)
 
 
 def _check_decidable(instance: Instance, fair: Allocation, free: Allocation, labels: tuple[str, ...]) -> None:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairbai.report.past.section import Picture, Section, Table
-from fairbai.report.settings import PaperSetting, table_settings
+from fairbai.report.settings import CONSTRAINTS, PaperSetting, table_settings
 from fairbai.report.studies import DELTAS, Results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RULE = "FairTopTwo"
-KINDS = {"prespecified": "pre-specified floors", "theta_dependent": "θ-dependent floors"}
 HEADER = (
     "setting",
     "δ",
@@ -109,7 +108,7 @@ def _findings(results: Results, pairs: list[Pair]) -> list[str]:
         f"{1.0 - faster[:, 0].max():.1%} to {1.0 - faster[:, 0].min():.1%}. In {surely} pairs both 95 % intervals "
         "exclude equality."
     ]
-    for constraints, words in KINDS.items():
+    for constraints, words in CONSTRAINTS.items():
         gains = [1.0 / pair.fairer[0] for pair in pairs if pair.setting.constraints == constraints]
         lines.append(f"With {words} its violation at the stop is {min(gains):.2f} to {max(gains):.2f} times lower.")
     known = [pair for pair in pairs if pair.setting.constraints == "prespecified"]
@@ -147,7 +146,7 @@ def _figure(pairs: list[Pair]) -> "Figure":
                     linestyle="none",
                     elinewidth=0.7,
                     markerfacecolor="white" if settled else color,
-                    label=KINDS[constraints] + (", settled" if settled else ""),
+                    label=CONSTRAINTS[constraints] + (", settled" if settled else ""),
                 )
         axes.plot(1.0, 1.0, "*", color=style.BLACK, markersize=9, linestyle="none", label="F-TaS")
         style.log_axis(axes)

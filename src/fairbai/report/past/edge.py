@@ -14,6 +14,7 @@ from fairbai.problems.checks import Array
 from fairbai.report import settings, style
 from fairbai.report.past.section import Picture, Section, Table
 from fairbai.report.settings import PaperSetting
+from fairbai.report.studies import MAXIMUM_ROUNDS
 from fairbai.sampling import FairTopTwo, FairTrackAndStop, SamplingRule
 from fairbai.simulation import Runs, simulate_edges
 from fairbai.simulation.edge import COST
@@ -130,7 +131,7 @@ def section(runs: int, seed: int, progress: bool) -> Section:
 
 def _simulated(runs: int, seed: int, progress: bool) -> tuple[list[Cell], list[tuple[Cell, Cell]]]:
     """All cells, and pairs of cells without and with settling (of the floors that are known beforehand)."""
-    shared: dict[str, Any] = {"deltas": DELTA, "runs": runs, "seed": seed, "maximum_rounds": 10_000_000}
+    shared: dict[str, Any] = {"deltas": DELTA, "runs": runs, "seed": seed, "maximum_rounds": MAXIMUM_ROUNDS}
     cells, extras = [], []
     known, _ = chosen()
     total = 2 * len(WAYS) * len(grid()) + 2 * len(SETTLED)

@@ -126,7 +126,7 @@ def _pull_back(
 
 def _settle(pulls: Array, floors: Array) -> Array:
     """The trials of every arm after settling against these floors."""
-    state, numbers = np.zeros((rows.PENALTY + 1, pulls.size)), np.zeros(rows.START + 1)
+    state, numbers = np.zeros((rows.STATE_ROWS, pulls.size)), np.zeros(rows.NUMBERS)
     state[rows.ASSIGNED], numbers[rows.ROUND] = pulls, pulls.sum()
     after = np.empty(pulls.size)
     settle(state, numbers, floors, spare_share(floors), after)

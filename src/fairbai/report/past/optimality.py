@@ -11,6 +11,7 @@ from fairbai.problems import Bernoulli, Exponential, Instance, Poisson, rates
 from fairbai.problems.checks import Array
 from fairbai.report import style
 from fairbai.report.past.section import Picture, Section, Table
+from fairbai.report.studies import MAXIMUM_ROUNDS
 from fairbai.sampling import FairTopTwo, FairTrackAndStop, SamplingRule, TopTwo, TrackAndStop
 from fairbai.simulation import simulate
 from fairbai.simulation.progress import progress_bar
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DELTAS = (1e-1, 1e-3, 1e-10, 1e-30, 1e-100, 1e-300)
-MAXIMUM_ROUNDS = 10_000_000
 NEAR = 0.03
 
 INSTANCES: dict[str, Instance] = {

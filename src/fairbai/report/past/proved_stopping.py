@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import beta
 
 from fairbai.kernels.adversary import fooled
 from fairbai.problems import Bernoulli, Exponential, Gaussian, Instance, Poisson
@@ -16,7 +15,8 @@ from fairbai.report.past.section import Picture, Section, Table
 from fairbai.report.studies import DELTAS, MAXIMUM_ROUNDS, PROVED, Results
 from fairbai.sampling.experiment import Experiment
 from fairbai.simulation import simulate
-from fairbai.simulation.setting import _truth
+from fairbai.simulation.setting import truth_of
+from fairbai.simulation.summary import clopper_pearson
 from fairbai.stopping import Heuristic, Mixture, StoppingRule, TwoSidedMixture
 
 if TYPE_CHECKING:
@@ -145,13 +145,10 @@ class Error:
     runs: int
     wrong: int
 
-    def bound(self, level: float) -> float:
-        """The Clopper-Pearson bound that the error probability exceeds with probability at most 1 - level."""
-        return 1.0 if self.wrong == self.runs else float(beta.ppf(level, self.wrong + 1, self.runs - self.wrong))
-
-    def lower(self, level: float) -> float:
-        """The one that it is below with probability at most 1 - level."""
-        return 0.0 if self.wrong == 0 else float(beta.ppf(1.0 - level, self.wrong, self.runs - self.wrong + 1))
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the error probability."""
+        return clopper_pearson(self.wrong, self.runs)
 
 
 def _errors(many: int, few: int, seed: int) -> list[Error]:
@@ -171,7 +168,7 @@ def wrong_answers(family: Family, mean: float, rule: StoppingRule, runs: int, tr
     one = Experiment(2, family, stopping=rule, seed=seed)
     answers = np.empty(runs, dtype=np.int64)
     arrays, before = (one.codes, one.reals, one.state, one.numbers), (one.state.copy(), one.numbers.copy())
-    fooled(arrays, before, _truth(Instance([mean, mean], family)), rule.level(DELTA, 2), trials, answers)
+    fooled(arrays, before, truth_of(Instance([mean, mean], family)), rule.level(DELTA, 2), trials, answers)
     return int((answers == 1).sum())
 
 
@@ -208,7 +205,7 @@ def _error_table(errors: list[Error]) -> Table:
             f"{one.trials}",
             f"{one.runs}",
             f"{one.wrong / one.runs:.4f}",
-            f"{one.lower(0.975):.4f} to {one.bound(0.975):.4f}",
+            "{:.4f} to {:.4f}".format(*one.interval),
         ]
         for one in errors
     ]
@@ -227,7 +224,7 @@ def _findings(
     costs = {factor: curves.guess[WRONG_BY.index(factor), 0] / curves.guess[right, 0] - 1.0 for factor in (0.1, 10.0)}
     worst = max((one for one in errors if one.rule == "mixture"), key=lambda one: one.wrong / one.runs)
     control = next(one for one in errors if one.rule == "heuristic" and one.trials == LONG)
-    verdict = "above" if control.lower(0.975) > DELTA else "not shown to be above"
+    verdict = "above" if control.interval[0] > DELTA else "not shown to be above"
     return [
         f"A proof costs {100 * (mixture[0] - 1):.0f}, {100 * (mixture[1] - 1):.0f} and {100 * (mixture[2] - 1):.0f} % "
         f"more trials than the heuristic for δ = 0.1, 0.01 and 0.001, on average over the eight settings of the "

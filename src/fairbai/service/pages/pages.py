@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
-from fairbai.service import sessions
+from fairbai.service import etags, sessions
 from fairbai.service.refusals import Refusal
 from fairbai.service.service import Service
 
@@ -75,7 +75,7 @@ async def send_file(request: Request, name: str) -> Response:
     # pages and their modules must fit each other after an upgrade, so browsers ask every time whether they changed
     kept = f"private, max-age={DAY}" if name == PLOTLY else "no-cache"
     headers = {**HEADERS, "ETag": file.tag, "Cache-Control": kept, "Vary": "Accept-Encoding"}
-    if file.tag in [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]:
+    if etags.known(file.tag, request.headers.get("if-none-match")):
         return Response(status_code=304, headers=headers)
     body = file.plain
     if file.packed and "gzip" in request.headers.get("accept-encoding", ""):

@@ -17,11 +17,7 @@ const NAMES = {
   seed: "Seed",
   lease: "Lease of a ticket (seconds)",
 };
-const VERDICTS = {
-  true: ["Every share that was promised was given.", "good"],
-  false: ["A share that was promised was not given.", "bad"],
-  null: ["The shares of this experiment are promised for its end, which has not come yet.", ""],
-};
+const KINDS = { true: "good", false: "bad", null: "" };
 const COLUMNS = {
   Arm: ({ arm, arms }) => arm ?? arms.join(" and "),
   Trials: ({ assigned }) => count(assigned),
@@ -41,7 +37,7 @@ function show(audit) {
   document.title = `Audit of ${audit.name} · fairbai`;
   say(find("name"), `Audit of ${audit.name}`);
   find("state").replaceChildren(badge(...STATES[audit.state]));
-  tell(find("verdict"), ...VERDICTS[audit.kept]);
+  tell(find("verdict"), audit.verdict, KINDS[audit.kept]);
   find("verdict").classList.add("sentence");
   list(find("promised"), audit.promise.sentences);
   list(find("found"), audit.findings);
@@ -67,13 +63,14 @@ function table({ arms, groups }) {
 function settings(audit) {
   const { delta, ...rest } = audit.settings;
   const why = audit.promise.proved ? "proved" : "by a heuristic";
-  const decided = audit.decided_after === null ? "not yet" : `after ${count(audit.decided_after)} trials`;
+  const over = audit.state === "closed" ? "no: it was closed before" : "not yet";
+  const decided = audit.decided_after === null ? over : `after ${count(audit.decided_after)} trials`;
   const first = [
     ["Begun", moment(audit.created_at)],
     ["Trials", `${count(audit.trials)}, of which ${count(audit.observed)} with a reward`],
     ["Decided", decided],
-    ["Answer", audit.recommendation ?? "none yet"],
-    ["Chance of a wrong answer", `at most ${percent(delta, 3)}, ${why}`],
+    [audit.decided_after === null ? "Best so far" : "Answer", audit.recommendation ?? "none yet"],
+    ["Chance of a wrong decision", `at most ${percent(delta, 3)}, ${why}`],
   ];
   const others = Object.entries(rest).map(([name, value]) => [NAMES[name] ?? name, described(value)]);
   return [...first, ...others, ["Version", `fairbai ${audit.library}`]];

@@ -57,17 +57,12 @@ function tiles(status) {
   find("begun").title = moment(created);
   say(find("evidence-now"), decimal(glr, 3));
   say(find("threshold"), known(threshold) ? `of ${decimal(threshold, 3)} needed` : "before the first rewards");
-  say(find("to-go"), status.stopped ? "0" : about(toGo(status)));
+  say(find("to-go"), status.stopped ? "0" : about(status.expected_trials_to_go));
   say(find("stop"), ending(status));
   say(find("pending"), count(pending));
   say(find("observed"), `${count(observed)} have come`);
   say(find("late"), count(late));
   say(find("expired"), `${count(expired)} no longer waited for`);
-}
-
-// As in the sentence and the chart: an estimate far beyond the trials so far says only that it is too early for one.
-function toGo({ expected_trials_to_go: ahead, trials }) {
-  return ahead > 20 * trials ? null : ahead;
 }
 
 function ending({ decided, stopped, proved }) {

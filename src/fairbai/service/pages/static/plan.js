@@ -41,8 +41,8 @@ function show(plan, form) {
   );
   say(find("price-of"), `${about(price.trials)} trials`);
   say(find("price-ratio"), `${percent(price.ratio - 1, 0)} more than without`);
-  say(find("unfair"), `${about(trials.unfair)} trials`);
-  say(find("unfair-days"), plan.days ? days(plan.days.unfair) : "");
+  say(find("without-floors"), `${about(trials.without_floors)} trials`);
+  say(find("without-floors-days"), plan.days ? days(plan.days.without_floors) : "");
   say(find("heuristic"), `${about(trials.heuristic)} trials`);
   say(find("strip"), `About ${about(trials.proved)} trials${length}; floors cost ${about(price.trials)}`);
   draw(find("price"), plan.figures.price);
