@@ -86,7 +86,7 @@ def test_same_bits_without_the_jit() -> None:
     printed = [run_python("-c", BITS, NUMBA_DISABLE_JIT=disabled).splitlines() for disabled in ("0", "1")]
     assert printed[0] == printed[1]
     assert len(printed[0]) == len(FAMILIES) * 10
-    assert len(printed["0"][0].split()[-len(ARRAYS) :]) == len(ARRAYS)
+    assert len(printed[0][0].split()[-len(ARRAYS) :]) == len(ARRAYS)
 
 
 # Traces
