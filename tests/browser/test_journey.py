@@ -73,6 +73,7 @@ def test_the_plan_can_be_made_with_the_keyboard_alone(site: Site) -> None:
     page.keyboard.press("End")
     expect(page.locator("#floor")).to_have_value("20")
     expect(page.locator("#answer")).not_to_have_text(before)
+    expect(page.locator("#start")).to_be_enabled()
     tab_to(page, "#start")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("Enter")
@@ -101,6 +102,41 @@ def test_what_cannot_be_planned_is_explained(site: Site) -> None:
     page.get_by_label("Every arm gets at least", exact=True).fill("10")
     expect(page.locator("#start")).to_be_enabled()
     expect(page.get_by_role("alert")).to_be_hidden()
+    visitor.check()
+
+
+CHANGE_AND_START = """(value) => {
+  const [field, start] = ["floor", "start"].map((id) => document.getElementById(id));
+  field.value = value;
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  start.click();
+}"""
+
+
+def test_only_what_the_form_says_now_can_be_started(site: Site) -> None:
+    visitor = site.visitor()
+    page, posted = visitor.page, []
+    page.on("request", lambda request: posted.append(request) if request.url.endswith("/v1/experiments") else None)
+    visitor.open("/plan")
+    expect(page.locator("#start")).to_be_enabled()
+    for value in ("20", "15", "10"):  # the answer to the first comes while the last one waits
+        page.evaluate(CHANGE_AND_START, value)
+        expect(page.locator("#start")).to_have_attribute("aria-disabled", "true", timeout=1)
+    expect(page.locator("#start")).to_be_enabled()
+    assert posted == []
+    page.locator("#start").click()
+    expect(page.locator("#started")).to_be_visible()
+    assert [request.post_data_json["rates"] for request in posted] == [{"kind": "constant", "floor": 0.1}]
+    visitor.check()
+
+
+def test_an_empty_field_is_not_zero(site: Site) -> None:
+    visitor = site.visitor(expected=("422",))
+    page = visitor.open("/plan")
+    expect(page.locator("#start")).to_be_enabled()
+    page.get_by_label("Every arm gets at least", exact=True).fill("")
+    expect(page.get_by_role("alert")).to_contain_text("floor must be in [0, 1], got None")
+    expect(page.locator("#start")).to_be_disabled()
     visitor.check()
 
 

@@ -44,3 +44,28 @@ def test_scripts_cannot_read_the_key(site: Site) -> None:
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
     assert page.evaluate("document.cookie") == ""
     visitor.check()
+
+
+@pytest.mark.parametrize(
+    "target", ["/%5Cevil.example", "/%09/evil.example/x", "//evil.example", "https://evil.example", "javascript:stop()"]
+)
+def test_whoever_is_signed_in_is_led_nowhere_else(site: Site, target: str) -> None:
+    visitor = site.visitor()
+    with visitor.page.expect_response("**/v1/session"):
+        page = visitor.open(f"/sign-in?next={target}")
+    page.wait_for_timeout(300)  # in which the page would leave
+    assert page.url.startswith(f"{site.base}/sign-in")
+    visitor.check()
+
+
+def test_whoever_is_signed_in_goes_on(site: Site) -> None:
+    visitor = site.visitor()
+    visitor.open("/sign-in?next=/plan%3Fx%3D1")
+    visitor.page.wait_for_url("**/plan?x=1")
+    expect(visitor.page.locator("#answer")).to_contain_text("trials")
+    visitor.check()
+
+
+def test_the_wait_is_a_number(site: Site) -> None:
+    page = site.visitor(role=None).open("/sign-in?wait=call%20this%20number")
+    expect(page.get_by_role("alert")).to_contain_text("Try again in 60 seconds.")

@@ -15,6 +15,8 @@ import pytest
 
 from fairbai import __version__
 from fairbai.service import answers
+from fairbai.service.replay import LONGEST_DIFFERENCE
+from fairbai.service.schema import experiments
 from fairbai.service.settings import Settings
 from tests.service.running import Local, address, ask, create, play, running, tell
 
@@ -82,6 +84,9 @@ def test_a_difference_instead_of_means(tmp_path: Path) -> None:
         ({"arms": ["a", "a", "b"]}, "arms must have different labels"),
         ({"arms": [str(number) for number in range(101)]}, "arms"),
         ({"daily": 0}, "daily"),
+        ({"daily": 1e-310}, "daily"),
+        ({"family": "gaussian", "means": [0.0, 1e-200, 0.0]}, "means must differ by more: to tell 'b' from"),
+        ({"family": "gaussian", "means": [0.0, 1e-150, 0.0]}, "means must differ by more"),
     ],
 )
 def test_what_is_wrong_with_a_plan(tmp_path: Path, changes: dict[str, Any], detail: str) -> None:
@@ -344,6 +349,19 @@ def test_replay(tmp_path: Path) -> None:
         assert replay.checked == replay.of == version
         assert f"{version:,} events, no difference" in client.get(f"{at}/report").text
         assert client.get("/v1/experiments/abc/audit/replay").status_code == 404
+
+
+@pytest.mark.slow_without_jit
+def test_replay_of_a_large_difference(tmp_path: Path) -> None:
+    with running(address(tmp_path), "admin") as client:
+        at = create(client)
+        play(client, at, 3)
+        with client.app.service.database.writer.begin() as connection:
+            connection.execute(experiments.update().values(state="x" * 200_000))
+        done = json.loads(client.get(f"{at}/audit/replay").text.splitlines()[-1])
+        assert done["done"]
+        assert [difference.split(" is ")[0] for difference in done["differences"]] == ["state"]
+        assert len(done["differences"][0]) == LONGEST_DIFFERENCE
 
 
 # --- charts and reports -----------------------------------------------------------------------------------------

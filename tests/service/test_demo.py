@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from fairbai.cli import main
-from fairbai.service import demo
+from fairbai.service import demo, serve
 from fairbai.service.keys import create_key, list_keys
 from fairbai.service.serve import demo_key
+from fairbai.service.settings import Settings
 from fairbai.service.verify import verify
 from tests.service.running import Local, address, opened, running
 
@@ -73,3 +74,17 @@ def test_it_is_for_one_worker(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main([*options, "postgresql://nobody@127.0.0.1:9/none"]) != 0
     assert main([*options, f"sqlite:///{tmp_path}/x.db"]) != 0
     assert re.search("workers must be 1", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "localhost"), ("::", "localhost"), ("::1", "[::1]")],
+)
+def test_the_address_of_the_demonstration_can_be_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, shown: str
+) -> None:
+    monkeypatch.setattr(serve, "_run", lambda *_: None)
+    monkeypatch.setattr(Settings, "to_environment", lambda _: None)
+    said: list[str] = []
+    serve.serve(Settings(database=f"sqlite:///{tmp_path}/demo.db", demo=True), host, 8000, 1, said.append)
+    assert f"demo: open http://{shown}:8000/ and sign in with fb_" in said[-1]

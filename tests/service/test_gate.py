@@ -149,11 +149,13 @@ def test_metrics_count_requests_and_commits(tmp_path: Path) -> None:
         at = create(client)
         tell(client, at, {ticket["ticket"]: 1.0 for ticket in ask(client, at, 3)})
         client.get("/secret-words")
+        client.request("SECRET", at)
         text = client.get("/metrics").text
         route = 'route="/v1/experiments/{experiment}/ask"'
         assert f'fairbai_requests_total{{method="POST",{route},status="200"}} 1.0' in text
         assert "fairbai_commits_total 2.0" in text
-        assert "secret-words" not in text
+        assert "secret" not in text.lower()
+        assert 'method="other",route="/v1/experiments/{experiment}",status="405"' in text
 
 
 def test_operations_of_dead_workers_do_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

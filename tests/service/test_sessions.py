@@ -123,6 +123,23 @@ def test_pages_and_files_have_a_strict_policy(tmp_path: Path) -> None:
             assert headers["referrer-policy"] == "same-origin"
 
 
+def test_heads_of_pages_and_files(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        for path in (*PAGES, "/static/style.css"):
+            assert client.request("HEAD", path).headers == client.get(path).headers, path
+        anonymous(client)
+        assert client.request("HEAD", "/plan").headers["location"] == "/sign-in?next=/plan"
+
+
+def test_nobody_guesses_what_answers_are(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client)
+        for path in (at, "/v1/session", f"{at}/events", f"{at}/report", "/v1/nothing"):
+            assert client.get(path).headers["x-content-type-options"] == "nosniff", path
+        for call in ("events", "report"):
+            assert client.get(f"{at}/{call}").headers["cache-control"] == "no-store"
+
+
 def test_files_are_sent_once(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
         anonymous(client)  # they need no key
@@ -137,7 +154,10 @@ def test_files_are_sent_once(tmp_path: Path) -> None:
         assert client.get("/static/style.css").headers["cache-control"] == "no-cache"
 
 
-@pytest.mark.parametrize("name", ["nothing.js", "..%2fpages.py", "%2e%2e%2fpages.py", "../pages.py", "pages.py", ""])
+@pytest.mark.parametrize(
+    "name",
+    ["nothing.js", "..%2fpages.py", "%2e%2e%2fpages.py", "../pages.py", "pages.py", "", f"{'a' * 300}.js", "a%00.js"],
+)
 def test_other_files_are_not_sent(tmp_path: Path, name: str) -> None:
     with running(address(tmp_path)) as client:
         assert client.get(f"/static/{name}").status_code == 404

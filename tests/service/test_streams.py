@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from fairbai.service import streams
+from fairbai.service import keys, streams
+from fairbai.service.keys import create_key, revoke_key
 from tests.service.conftest import Start
-from tests.service.running import Local, address, create, play, running
+from tests.service.running import Local, address, create, opened, play, running
 
 
 class Listener:
@@ -111,6 +112,25 @@ def test_streams_end_when_the_service_stops(tmp_path: Path) -> None:
         client.wait(until(lambda: listener.events()))
         client.app.service.streams.close()
         heard.result(timeout=20)
+
+
+def test_streams_end_when_their_key_is_revoked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "REMEMBERED", 0.1)
+    url = address(tmp_path)
+    with running(url) as client, opened(url) as database:
+        at = create(client)
+        other = create_key(database, "reader")
+        listeners = [Listener(client, f"{at}/stream") for _ in range(2)]
+        listeners[1].scope["headers"] = [(b"authorization", f"Bearer {other}".encode())]
+        heard = [asyncio.run_coroutine_threadsafe(one.listen(), client._loop) for one in listeners]
+        client.wait(until(lambda: all(one.events() for one in listeners)))
+        revoke_key(database, other)
+        heard[1].result(timeout=20)
+        assert [kind for kind, _ in listeners[1].events()] == ["status"]
+        client.wait(asyncio.sleep(0.3))
+        assert not heard[0].done()  # the other key is good
+        client._loop.call_soon_threadsafe(listeners[0].gone.set)
+        heard[0].result(timeout=20)
 
 
 @pytest.mark.slow_without_jit

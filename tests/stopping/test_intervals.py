@@ -83,6 +83,15 @@ def test_edges_of_the_domains() -> None:
 
 
 @by_kind
+def test_ends_are_found_to_the_last_digits(family: Family) -> None:
+    """Both ends of an interval are as far from the mean, by the divergence."""
+    mean = 0.4
+    for count in (3.0, 1e3, 1e9):
+        (low, high), _ = intervals(family, np.array([count, 0.0]), np.array([mean, 0.0]), 0.1)
+        assert family.divergence(mean, low) == pytest.approx(family.divergence(mean, high), rel=1e-6)
+
+
+@by_kind
 def test_all_hold_at_all_times_often_enough(family: Family) -> None:
     """200 runs at delta = 0.3: at most 30 % may fail at any time; three standard errors are 10 %."""
     rng, delta, true = np.random.default_rng(5), 0.3, np.array([0.3, 0.6])

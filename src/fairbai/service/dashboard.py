@@ -9,7 +9,8 @@ from starlette.responses import Response
 
 from fairbai import __version__
 from fairbai.service import answers, forms, planning, sessions, trials, views
-from fairbai.service.keys import find_key, key_id
+from fairbai.service.keys import Keyring, find_key, key_id
+from fairbai.service.refusals import Refusal
 from fairbai.service.routes import described_body, json_answer, service_of
 
 router = APIRouter(prefix="/v1", tags=["dashboard"])
@@ -84,7 +85,18 @@ async def report(request: Request, experiment: str) -> Response:
 @router.get("/experiments/{experiment}/stream", include_in_schema=False)
 async def stream(request: Request, experiment: str) -> Response:
     """The status whenever it has changed, as server-sent events."""
-    return await service_of(request).streams.open(experiment)
+    service = service_of(request)
+    token, _ = sessions.token_of(dict(request.scope["headers"]))
+    address = request.client.host if request.client else ""
+    return await service.streams.open(experiment, lambda: _good(service.keyring, token, address))
+
+
+async def _good(keyring: Keyring, token: str, address: str) -> bool:
+    """Whether a key is still good: as for requests, from memory for a few seconds."""
+    try:
+        return bool(keyring.recall(token) or await run_in_threadpool(keyring.role, token, address))
+    except Refusal:
+        return False
 
 
 @router.get("/experiments/{experiment}/audit/replay", include_in_schema=False)

@@ -123,7 +123,7 @@ class Plan(Form):
     delta: Annotated[float, Field(gt=0.0, lt=0.5)]
     family: Kind = "gaussian"
     rates: Kind = "constant"
-    daily: Annotated[float, Field(gt=0.0, le=1e12, allow_inf_nan=False)] | None = Field(
+    daily: Annotated[float, Field(ge=1e-6, le=1e12, allow_inf_nan=False)] | None = Field(
         None, description="trials a day, for days instead of trials"
     )
 

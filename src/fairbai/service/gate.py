@@ -90,6 +90,8 @@ class Gate:
         route: Any = scope.get("route")
         if path is None and route is None:  # no such address; the client's own words are not kept
             method, path = "other", "none"
+        elif status == 405:  # the method is the client's own word too
+            method = "other"
         self._metrics.count(method, path or route.path, status, time.perf_counter() - began)
 
     async def _check_role(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
@@ -161,4 +163,5 @@ async def _answer(text: str, send: Send) -> None:
 def problem(refusal: Refusal) -> Response:
     """The answer of RFC 9457."""
     body = encode(refusal.to_dict())
-    return Response(body, refusal.status, refusal.headers, media_type="application/problem+json")
+    headers = {"X-Content-Type-Options": "nosniff", **refusal.headers}
+    return Response(body, refusal.status, headers, media_type="application/problem+json")

@@ -25,6 +25,8 @@ EVERY = 0.5  # seconds between two lines
 PATIENCE = 1.0  # seconds after which a silent replay is no reason not to stop
 MOST_KEPT = 1000  # results
 NICENESS = 10
+LONGEST_LINE = 2**24  # bytes; asyncio would end at 2**16
+LONGEST_DIFFERENCE = 300  # characters: one may hold two states, of which nobody reads all
 
 
 class Replays:
@@ -58,6 +60,7 @@ class Replays:
             *(sys.executable, "-m", "fairbai.service.replay"),
             stdin=asyncio.subprocess.PIPE,  # where nobody else can read the password of a database
             stdout=asyncio.subprocess.PIPE,
+            limit=LONGEST_LINE,
         )
         assert process.stdin is not None
         assert process.stdout is not None
@@ -100,10 +103,15 @@ def replay(url: str, experiment: str) -> None:
                 shown = time.monotonic()
                 print(json.dumps({"checked": checked, "of": total}), flush=True)
 
-        differences = verify_experiment(connection, experiment, say)
+        differences = [shortened(difference) for difference in verify_experiment(connection, experiment, say)]
     database.close()
     result = {"done": True, "checked": total, "of": total, "differences": differences}
     print(json.dumps({**result, "seconds": time.monotonic() - began, "at": iso(time.time())}), flush=True)
+
+
+def shortened(difference: str) -> str:
+    """The first words of a difference; ``fairbai verify`` prints all of them."""
+    return difference if len(difference) <= LONGEST_DIFFERENCE else f"{difference[: LONGEST_DIFFERENCE - 2]} …"
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ router = APIRouter(prefix="/v1")
 EXPERIMENT = TypeAdapter(forms.Experiment)
 BATCH = TypeAdapter(forms.Batch)
 KEY_HEADER = "idempotency-key"
+NOSNIFF = {"X-Content-Type-Options": "nosniff"}  # names and labels are text of people: no browser should guess
 EXPORTS: dict[str, Any] = {"content": {kind.split(";")[0]: {"schema": {}} for kind in export.MEDIA.values()}}
 
 
@@ -41,7 +42,7 @@ def described_body(form: str, with_key: bool = False) -> dict[str, Any]:
 
 def json_answer(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """An answer as JSON."""
-    return Response(encode(content), status, headers, media_type="application/json")
+    return Response(encode(content), status, {**NOSNIFF, **(headers or {})}, media_type="application/json")
 
 
 def service_of(request: Request) -> Service:
@@ -193,7 +194,8 @@ async def events(
 ) -> Response:
     """The whole log."""
     chunks = await run_in_threadpool(export.export, service_of(request).database, experiment, form)
-    headers = {"Content-Disposition": f'attachment; filename="{experiment}.{form}"'}
+    disposition = f'attachment; filename="{experiment}.{form}"'
+    headers = {**NOSNIFF, "Content-Disposition": disposition, "Cache-Control": "no-store"}
     return StreamingResponse(chunks, headers=headers, media_type=export.MEDIA[form])
 
 

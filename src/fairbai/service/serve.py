@@ -35,7 +35,7 @@ def serve(settings: Settings, host: str, port: int, workers: int, say: Callable[
     if first is not None:
         say(f"admin key (it is shown only once): {first}")
     if demo is not None:
-        say(f"demo: open http://{host}:{port}/ and sign in with {demo}")
+        say(f"demo: open http://{_shown(host)}:{port}/ and sign in with {demo}")
     settings.to_environment()
     if workers == 1:  # which needs no directory, and would leave it behind: uvicorn ends it with the signal it got
         _run(host, port, workers)
@@ -57,6 +57,13 @@ def _run(host: str, port: int, workers: int) -> None:
         timeout_worker_healthcheck=PATIENCE,
         timeout_graceful_shutdown=GRACE,
     )
+
+
+def _shown(host: str) -> str:
+    """The host as it stands in an address that a browser opens."""
+    if host in ("0.0.0.0", "::"):  # all of this machine's, which is no address itself
+        return "localhost"
+    return f"[{host}]" if ":" in host else host
 
 
 def demo_key(database: Database) -> str:

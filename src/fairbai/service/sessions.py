@@ -68,7 +68,7 @@ def check_same_origin(headers: Headers) -> None:
 
 def sign_in_first(refusal: Refusal, scope: Scope) -> Refusal:
     """Who opens a page without a good key is shown the way to the sign-in instead of an error."""
-    if refusal.status != 401 or scope["method"] != "GET" or not PAGE.fullmatch(scope["path"]):
+    if refusal.status != 401 or scope["method"] not in ("GET", "HEAD") or not PAGE.fullmatch(scope["path"]):
         return refusal
     query = scope.get("query_string", b"").decode("latin-1")
     return Refusal(303, "Sign in first", refusal.detail, {"Location": sign_in_page(scope["path"], query=query)})

@@ -1,12 +1,12 @@
 """Server-sent events: the status of an experiment whenever it has changed.
 
 Streams look at the database once a second, in threads, and share what they find. They end by themselves when the server
-is told to stop: it would else wait for them for ever.
+is told to stop, because it would else wait for them for ever, and soon after their key is revoked.
 """
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import lru_cache
 from typing import Any
 
@@ -44,13 +44,13 @@ class Streams:
         """End all of them."""
         self._closing = True
 
-    async def open(self, experiment: str) -> StreamingResponse:
-        """A stream; a Refusal if there are too many."""
+    async def open(self, experiment: str, good: Callable[[], Awaitable[bool]]) -> StreamingResponse:
+        """A stream, which ends when ``good`` says that its key is not any more; a Refusal if there are too many."""
         await run_in_threadpool(self._version, experiment)
         if self._open >= MOST:
             raise unavailable(f"at most {MOST} streams are open at a time: ask for the status instead")
         self._open += 1
-        return Counted(self._events(experiment), "text/event-stream", self._release)
+        return Counted(self._events(experiment, good), "text/event-stream", self._release)
 
     def _release(self) -> None:
         self._open -= 1
@@ -59,9 +59,9 @@ class Streams:
     def _ending(self) -> bool:
         return self._closing or told_to_stop()
 
-    async def _events(self, experiment: str) -> AsyncIterator[str]:
+    async def _events(self, experiment: str, good: Callable[[], Awaitable[bool]]) -> AsyncIterator[str]:
         seen, silent = -1, 0.0
-        while not self._ending:
+        while not self._ending and await good():
             version = await run_in_threadpool(self._version, experiment)
             if version != seen:
                 event, seen, over = await run_in_threadpool(self._event, experiment, version)
@@ -85,7 +85,10 @@ class Streams:
         return version
 
     def _status_event(self, experiment: str, version: int) -> tuple[str, int, bool]:
-        """The event, the version that it is of (at least ``version``), and whether nothing can follow it."""
+        """The event, the version that it is of (at least ``version``), and whether the experiment is over with it.
+
+        Late rewards and batches are still counted after that, but nobody waits for them.
+        """
         found = status(self._database, experiment)
         event = f"id: {found['version']}\nevent: status\ndata: {encode(found)}\n\n"
         return event, found["version"], found["stopped"] and found["pending"] == 0

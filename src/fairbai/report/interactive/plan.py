@@ -17,6 +17,7 @@ from fairbai.report.interactive.look import Figure, arms_axis, axis, figure, lar
 from fairbai.stopping import Heuristic, Mixture
 
 POINTS = 33  # of the curve
+LONGEST = 1e15  # trials: nobody has as many, and far more are not even numbers
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,14 @@ def plan(instance: Instance, delta: float, labels: Sequence[str] | None = None) 
 
 
 def _check_decidable(instance: Instance, fair: Allocation, free: Allocation, labels: tuple[str, ...]) -> None:
-    if math.isinf(free.characteristic_time):
-        tied = [labels[arm] for arm in np.flatnonzero(instance.means == instance.means.max())]
-        raise ValueError(f"means must have a single best arm, got the same for {tied[0]!r} and {tied[1]!r}")
+    best = [labels[arm] for arm in np.flatnonzero(instance.means == instance.means.max())]
+    if len(best) > 1:
+        raise ValueError(f"means must have a single best arm, got the same for {best[0]!r} and {best[1]!r}")
+    if not free.characteristic_time < LONGEST:
+        raise ValueError(
+            f"means must differ by more: to tell {best[0]!r} from the others takes more than {LONGEST:g} trials, "
+            f"got means from {instance.means.min()} to {instance.means.max()}"
+        )
     if math.isinf(fair.characteristic_time):
         starved = labels[int(np.argmin(fair.weights))]
         raise ValueError(f"floors must leave a share for every arm: nothing is left for {starved!r}")

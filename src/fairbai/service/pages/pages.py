@@ -2,7 +2,7 @@
 
 import gzip
 import hashlib
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +21,7 @@ MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".s
 PLOTLY = "plotly.min.js"
 DAY = 86_400
 SMALL = 1_000  # bytes that are not worth compressing
+LONGEST_NAME = 100  # characters: systems have limits, and an error of their own beyond
 
 # Nothing from another host and nothing inline. plotly.js keeps to it, because the pages bring its styles as a file.
 POLICY = (
@@ -37,6 +38,7 @@ HEADERS = {
 }
 
 router = APIRouter(include_in_schema=False)
+page = partial(router.api_route, methods=["GET", "HEAD"])
 
 
 class File(NamedTuple):
@@ -64,7 +66,8 @@ def _file(path: Path, changed: int) -> File:
 
 def _found(name: str) -> tuple[Path, File]:
     path = plotly_js() if name == PLOTLY else STATIC / name
-    if path.suffix not in MEDIA or "/" in name or "\\" in name or not path.is_file():
+    known = len(name) <= LONGEST_NAME and path.suffix in MEDIA and "/" not in name and "\\" not in name
+    if not known or not path.is_file():
         raise HTTPException(404, "there is no such file")
     return path, _file(path, path.stat().st_mtime_ns)
 
@@ -86,43 +89,43 @@ async def send_file(request: Request, name: str) -> Response:
 # --- pages ------------------------------------------------------------------------------------------------------
 
 
-@router.get("/")
+@page("/")
 async def home() -> Response:
     """The list of experiments comes first."""
     return RedirectResponse("/experiments", 303)
 
 
-@router.get("/static/{name}")
+@page("/static/{name}")
 async def static(request: Request, name: str) -> Response:
     """Modules, styles and pictures."""
     return await send_file(request, name)
 
 
-@router.get("/favicon.ico")
+@page("/favicon.ico")
 async def icon(request: Request) -> Response:
     """What browsers ask for by themselves."""
     return await send_file(request, "icon.svg")
 
 
-@router.get("/plan")
+@page("/plan")
 async def plan(request: Request) -> Response:
     """What an experiment will cost."""
     return await send_file(request, "plan.html")
 
 
-@router.get("/experiments")
+@page("/experiments")
 async def experiments(request: Request) -> Response:
     """All experiments."""
     return await send_file(request, "experiments.html")
 
 
-@router.get("/experiments/{experiment}")
+@page("/experiments/{experiment}")
 async def experiment(request: Request, experiment: str) -> Response:
     """One experiment; the page finds its id in its own address."""
     return await send_file(request, "experiment.html")
 
 
-@router.get("/experiments/{experiment}/audit")
+@page("/experiments/{experiment}/audit")
 async def audit(request: Request, experiment: str) -> Response:
     """What was promised, and what was kept."""
     return await send_file(request, "audit.html")
@@ -131,7 +134,7 @@ async def audit(request: Request, experiment: str) -> Response:
 # --- signing in and out -----------------------------------------------------------------------------------------
 
 
-@router.get("/sign-in")
+@page("/sign-in")
 async def sign_in_form(request: Request) -> Response:
     """The form that takes a key."""
     return await send_file(request, "sign-in.html")

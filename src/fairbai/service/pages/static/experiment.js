@@ -16,7 +16,7 @@ const MODES = {
   live: "Live",
   polling: "Live, every few seconds",
   lost: "Connecting again …",
-  over: "Over: nothing more will come",
+  over: "Over: nothing more is expected",
 };
 const PAUSE = 1500; // ms between two drawings
 

@@ -30,7 +30,7 @@ export function follow(id, { show, tell, fail }) {
       const status = await get(at);
       tell("polling");
       show(status);
-      if (status.stopped && status.pending === 0) return end();
+      if (status.stopped && status.pending === 0) return end(); // where the stream ends too
     } catch (error) {
       fail(error);
       if (error instanceof Problem && error.status === 404) return end();
@@ -38,6 +38,7 @@ export function follow(id, { show, tell, fail }) {
     waiting = setTimeout(poll, PAUSE);
   }
 
+  /** Nobody waits for more. Late rewards and batches would still count; whoever loads the page again sees them. */
   function end() {
     over = true;
     source.close();

@@ -24,6 +24,8 @@ const arms = []; // of every arm: the elements and dials of its row
 
 const family = () => FAMILIES[find("family").value];
 const chosen = (name) => document.querySelector(`input[name="${name}"]:checked`).value;
+/** A number in other units; a field that is empty stays so, and the service says what is missing. */
+const per = (value, scale) => (value === null ? null : value / scale);
 const limited = () => find("limited").checked;
 
 /** Calls `changed` after every change of the form. */
@@ -143,13 +145,13 @@ export function request() {
   const deviation = dials.deviation.value;
   const expected =
     chosen("expect") === "means"
-      ? { means: arms.map((arm) => arm.mean.value / scale) }
-      : { baseline: dials.baseline.value / scale, difference: dials.difference.value / scale };
+      ? { means: arms.map((arm) => per(arm.mean.value, scale)) }
+      : { baseline: per(dials.baseline.value, scale), difference: per(dials.difference.value, scale) };
   return {
     arms: arms.map((arm) => arm.label.value.trim()),
     ...expected,
     family: kind === "gaussian" ? { kind, variance: deviation * deviation } : { kind },
-    delta: dials.delta.value / 100,
+    delta: per(dials.delta.value, 100),
     rates: rates(),
     daily: find("daily").value === "" ? null : Number(find("daily").value),
   };
@@ -157,7 +159,7 @@ export function request() {
 
 function rates() {
   const each = chosen("floors") === "each";
-  const share = (name) => (each ? arms.map((arm) => arm[name].value / 100) : dials[name].value / 100);
+  const share = (name) => (each ? arms.map((arm) => per(arm[name].value, 100)) : per(dials[name].value, 100));
   if (!limited()) return { kind: "constant", floor: share("floor") };
   return { kind: "bounded", floor: share("floor"), ceiling: share("ceiling") };
 }

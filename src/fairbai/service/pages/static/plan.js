@@ -11,7 +11,8 @@ import { snippets } from "./snippets.js";
 const LABELS = ["Arm", "Mean", "Floor", "Ceiling", "Share"];
 const SPEAK_AFTER = 1000; // ms without a change, after which a screen reader says the result
 
-let experiment = null; // the body that would create what is shown
+let newest = null; // the form as it is now
+let experiment = null; // the body that would create what the form says, once the service has planned this very form
 let attempt = ""; // names the creation of what is shown, so that it happens once
 let speaking = null;
 
@@ -21,17 +22,13 @@ const ask = latest(async (form) => {
     show(await post("/v1/plan", form), form);
     complain(find("problem"), null);
   } catch (error) {
-    experiment = null;
     complain(find("problem"), reason(error));
-    find("start").setAttribute("aria-disabled", "true");
   }
   find("results").setAttribute("aria-busy", "false");
 });
 
 function show(plan, form) {
   const { trials, price } = plan;
-  experiment = plan.experiment;
-  attempt = Array.from(crypto.getRandomValues(new Uint32Array(4)), String).join("-");
   const length = plan.days ? `, ${days(plan.days.proved)}` : "";
   say(find("answer"), `About ${about(trials.proved)} trials${length}`);
   say(
@@ -48,9 +45,15 @@ function show(plan, form) {
   draw(find("price"), plan.figures.price);
   draw(find("allocation"), plan.figures.allocation);
   find("shares").replaceChildren(...plan.allocation.map((arm) => line(arm, form.family.kind)));
-  permit();
+  if (form === newest) offer(plan.experiment); // else the answer to a newer form is under way
   clearTimeout(speaking);
   speaking = setTimeout(() => say(find("spoken"), find("strip").textContent), SPEAK_AFTER);
+}
+
+function offer(body) {
+  experiment = body;
+  attempt = Array.from(crypto.getRandomValues(new Uint32Array(4)), String).join("-");
+  permit();
 }
 
 function line(arm, family) {
@@ -81,6 +84,14 @@ async function start() {
   }
 }
 
+/** Nothing can be started until the service has answered to what the form says now. */
+function change() {
+  experiment = null;
+  find("start").setAttribute("aria-disabled", "true");
+  newest = request();
+  ask(newest);
+}
+
 find("start").addEventListener("click", start);
-begin(() => ask(request()));
-ask(request());
+begin(change);
+change();

@@ -5,10 +5,21 @@ import { complain, find } from "./dom.js";
 const told = new URLSearchParams(location.search);
 const next = told.get("next") ?? "/";
 
+/** The address, if it is one of this server; to browsers a backslash is a slash, and a tab between two is nothing. */
+function local(target) {
+  try {
+    const { href } = new URL(target, location.origin);
+    return href.startsWith(`${location.origin}/`) ? href : null;
+  } catch {
+    return null;
+  }
+}
+
 /** Browsers do not send the cookie when a link in a mail is followed; whoever is signed in goes on from here. */
 async function goOn() {
   const { ok } = await fetch("/v1/session", { cache: "no-store" });
-  if (ok && /^\/(?!\/)/.test(next)) location.replace(next);
+  const target = local(next);
+  if (ok && target) location.replace(target);
 }
 
 find("next").value = next;
@@ -16,7 +27,8 @@ if (told.has("wrong")) {
   complain(find("wrong"), "The service does not know this key. It may have been revoked.");
   find("key").setAttribute("aria-invalid", "true");
 } else if (told.has("wait")) {
-  complain(find("wrong"), `Too many wrong keys came from your address. Try again in ${told.get("wait")} seconds.`);
+  const seconds = Number.parseInt(told.get("wait"), 10) || 60;
+  complain(find("wrong"), `Too many wrong keys came from your address. Try again in ${seconds} seconds.`);
 } else if (told.has("next")) {
   goOn();
 }
