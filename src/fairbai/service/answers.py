@@ -108,19 +108,17 @@ class Asked(Shape):
     winner: bool
 
 
-class Told(Answer):
-    """What became of rewards."""
-
-    accepted: int
-    counted: int
-    late: int
-
-
 class Reported(Answer):
     """What became of a batch."""
 
     accepted: int
     counted: int
+
+
+class Told(Reported):
+    """What became of rewards."""
+
+    late: int
 
 
 class Policy(Shape):
