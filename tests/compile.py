@@ -16,6 +16,7 @@ for rates in (fb.rates.Constant(0.1), fb.rates.Bounded(0.1, 0.8)):
     ident.policy(2)
     ident.tell_batch([1, 1], [0.0, 0.0])
     fb.Identifier.from_dict(ident.to_dict()).status()
+    fb.solve(fb.Instance([1.0, 0.0], rates=rates))
 fb.solve_batch([[1.0, 0.0], [2.0, 0.0]], fb.rates.Constant(0.1))
 fb.simulation.simulate_edges(fb.Instance([1.0, 0.0]), 0.1, nodes=2, batch=2, runs=1, maximum_rounds=10)
 """
