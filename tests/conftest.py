@@ -1,5 +1,12 @@
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import settings
+
+from fairbai.problems.families import Family
+from fairbai.problems.rates import Rate
+from fairbai.sampling import SamplingRule
+from fairbai.stopping import StoppingRule
 
 # The same examples on every run, and no deadline: the first call of a kernel compiles it.
 # Look for new examples with `pytest --hypothesis-profile=default`.
@@ -15,3 +22,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         shared = fixtures and any(found[-1].scope == "module" for found in fixtures.name2fixturedefs.values())
         if shared and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+@pytest.fixture(autouse=True)
+def only_own_kinds(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test knows the families, rates and rules of the library and of its module, and not those of other tests."""
+    registers = [base._known for base in (Family, Rate, SamplingRule, StoppingRule)]
+    before = [dict(known) for known in registers]
+    own = request.module.__name__
+    for known, all_kinds in zip(registers, before, strict=True):
+        known.clear()
+        known.update({name: kind for name, kind in all_kinds.items() if kind.__module__.startswith(("fairbai.", own))})
+    yield
+    for known, all_kinds in zip(registers, before, strict=True):
+        known.clear()
+        known.update(all_kinds)
