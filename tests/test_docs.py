@@ -29,20 +29,8 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?")
 
-SLOW = ("README.md", "dashboard.md", "optimality.md", "simulation.md", "reproduction.md", "environments.md")
-SLOW += ("tutorials", "howto")
-
-
-def slow(page: Path) -> bool:
-    """Whether it simulates many runs."""
-    return bool({page.name, page.parent.name} & set(SLOW))
-
-
-pages = pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, marks=pytest.mark.slow_without_jit if slow(page) else ()) for page in PAGES],
-    ids=lambda page: str(page.relative_to(ROOT)),
-)
+pytestmark = pytest.mark.slow_without_jit  # many pages simulate
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
 @dataclass

@@ -67,6 +67,7 @@ def test_types_are_shipped() -> None:
     assert Path(fb.__file__).with_name("py.typed").exists()
 
 
+@pytest.mark.slow_without_jit
 @pytest.mark.parametrize("name", modules())
 def test_module_is_documented_and_its_examples_run(name: str) -> None:
     module = importlib.import_module(name)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.processes import run_python
 from tests.service.conftest import Start
 
@@ -23,10 +25,12 @@ def check(printed: str) -> None:
     assert "is served 'classic'" in printed
 
 
+@pytest.mark.slow_without_jit
 def test_with_a_service_of_its_own() -> None:
     check(run())
 
 
+@pytest.mark.slow_without_jit
 def test_with_a_service_that_runs(start: Start, sqlite: str) -> None:
     server = start(sqlite)
     check(run("--url", server.address, "--key", server.key))
