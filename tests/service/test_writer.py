@@ -94,7 +94,7 @@ def test_what_waits_is_bounded_in_rows(tmp_path: Path, monkeypatch: pytest.Monke
 
         async def send() -> list[Any]:
             calls = [asyncio.ensure_future(client.http.post(f"{at}/ask", json={"n": 60})) for _ in range(10)]
-            while sum(call.done() for call in calls) < 7:  # one is being written, and two wait
+            while not any(call.done() for call in calls):  # some are being written, two wait, the rest is refused
                 await asyncio.sleep(0.01)
             go_on.set()
             return await asyncio.gather(*calls)
