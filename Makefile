@@ -1,7 +1,6 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 STAMP := .venv/.installed
-NUMERICAL := tests/kernels tests/allocation tests/sampling tests/stopping
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test kernels lint coverage docs figures bench screenshots package clean
@@ -24,7 +23,6 @@ demo: $(STAMP) ## Show what fairbai does
 test: $(STAMP) ## Run everything that a change must pass
 	$(MAKE) --jobs 2 lint kernels
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow_without_jit" $(NUMERICAL)
 
 kernels: $(STAMP) ## Compile the kernels that the tests share, on two cores
 	$(BIN)/python -m tests.compile
