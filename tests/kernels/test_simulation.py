@@ -13,10 +13,10 @@ import fairbai as fb
 from fairbai.kernels.experiment import RUN, SIZE
 from fairbai.kernels.rates import spare_share
 from fairbai.kernels.settling import FROZEN, NOT
-from fairbai.kernels.simulation import _custom_floors, give_up, note, simulate_runs_with, violation
+from fairbai.kernels.simulation import _custom_floors, floors_by, give_up, note, simulate_runs_with, violation
 from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, NUMBERS, ROUND, SLACK, SPARE, STATE_ROWS
 from fairbai.simulation.setting import _empty_record, make_setting, truth_of
-from tests.simulation.cases import compiled, one_compilation
+from tests.simulation.cases import compiled
 
 # Violation
 
@@ -131,14 +131,13 @@ def test_custom_floors(arms: int, first: float) -> None:
     state, numbers = np.zeros((STATE_ROWS, arms)), np.zeros(NUMBERS)
     state[MEAN, 0] = first
     fine = arms in (3, 8) or first == 0.0
-    assert _custom_floors(compiled, state, numbers) == fine
+    assert _custom_floors(floors_by(compiled), state, numbers) == fine
     if fine:
         expected = fb.rates.Custom(compiled).floors(state[MEAN])
         assert state[FLOOR].tolist() == expected.tolist()
         assert numbers[SPARE] == spare_share(expected)
 
 
-@one_compilation
 def test_compiled_loop_tells_where_custom_floors_failed() -> None:
     """The run is the first that cannot go on, and its means come back, so that an error can show them."""
     setting = make_setting(
@@ -148,7 +147,7 @@ def test_compiled_loop_tells_where_custom_floors_failed() -> None:
     record = _empty_record(20, 1, 4, histogram=False, marks=0)
     arrays = (experiment.codes, experiment.reals, experiment.state, experiment.numbers)
     failed = simulate_runs_with(
-        compiled,
+        floors_by(compiled),
         (*arrays, experiment.policy, experiment.room),
         (experiment.state.copy(), experiment.numbers.copy()),
         truth,

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-import pytest
 
 import fairbai as fb
 from fairbai.kernels.simulation import draw
@@ -63,10 +62,6 @@ FAMILIES: dict[str, tuple[fb.problems.Family, list[float]]] = {
 def by_rank(means: np.ndarray) -> np.ndarray:
     """Custom rates in Python."""
     return 0.1 + 0.15 * np.argsort(np.argsort(means)) / means.size
-
-
-one_compilation = pytest.mark.xdist_group("compiled rates")
-"""Of tests that simulate with ``compiled``: on one worker they share the compilation, which takes half a minute."""
 
 
 @numba.njit

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from tests.simulation.cases import FAMILIES, RATES, RULES, arms_of, compiled, follow, one_compilation
+from tests.simulation.cases import FAMILIES, RATES, RULES, arms_of, compiled, follow
 
 MOST = 120
 DELTAS = [0.1, 0.3]
@@ -59,16 +59,14 @@ def test_every_rule_on_a_few_rounds(rule: str) -> None:
     compare(fb.Instance(means, kind, list(RATES.values())[place % len(RATES)]), RULES[rule], seed=3, most=25)
 
 
-@one_compilation
 @pytest.mark.slow_without_jit
 def test_custom_rates_that_are_compiled() -> None:
-    """One compilation serves every rule; it is the slow part."""
+    """By the loop that is compiled for all of them."""
     instance = fb.Instance([1.5, 0.5, 0.0], rates=fb.rates.Custom(compiled))
     for seed, rule in enumerate(RULES.values()):
         compare(instance, rule, seed)
 
 
-@one_compilation
 def test_compiled_rates_are_the_rates_of_their_function() -> None:
     """The function as Python gives the same runs, by the other loop."""
     instance = fb.Instance([3.0, 0.5, 0.0], rates=fb.rates.Custom(compiled))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from tests.simulation.cases import ARRAYS, RULES, assert_same, compiled, follow, one_compilation
+from tests.simulation.cases import ARRAYS, RULES, assert_same, compiled, follow
 
 FLOORS = [0.1, 0.5, 0.25]
 INSTANCE = fb.Instance([1.5, 0.5, 0.0], rates=fb.rates.Constant(FLOORS))
@@ -287,10 +287,9 @@ def test_custom_rates_that_return_nonsense_in_the_middle(kind: str) -> None:
         _ = [follow(instance, 50, 0, run, delta=1e-6) for run in range(20)]
 
 
-@one_compilation
 @pytest.mark.slow_without_jit
 def test_compiled_rates_that_return_nonsense_in_the_middle() -> None:
-    """The same messages from the compiled loop, after one compilation."""
+    """The same messages from the compiled loop."""
     for kind in NONSENSE:
         instance, message = nonsense(kind, compile_it=True)
         with pytest.raises(ValueError, match=message):

@@ -79,12 +79,11 @@ def transport(family, best_mean, best_scale, best_weight, mean, scale, weight):
     gap = best_mean - mean
     if weight <= 0.0 or best_weight <= 0.0:
         return 0.0, 1.0
+    relative = weight / best_weight if weight < 1e100 * best_weight else 1e100  # whose square is finite
     if gap <= 0.0:  # the limit of a vanishing gap, in which every family looks Gaussian
-        relative = weight / best_weight if weight < 1e100 * best_weight else 1e100
         return 0.0, relative * relative * (best_scale / scale)
     if family == GAUSSIAN:
         share = weight / (weight * best_scale + best_weight * scale)
-        relative = weight / best_weight
         return (0.5 * gap * gap) * (best_weight * share), relative * relative * (best_scale / scale)
     share = gap / (weight + best_weight)
     up, down = best_weight * share, weight * share

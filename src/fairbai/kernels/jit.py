@@ -52,32 +52,23 @@ def kernel(function: Callable[..., Any]) -> Any:
     return _compiled(function, forceinline=True)
 
 
-def passing_kernel(function: Callable[..., Any]) -> Any:
-    """``kernel`` for those that take a compiled function of the user: nothing of it is kept on disk.
-
-    Numba reads all that it has kept of a function when it reads any. A user's function among it, whose module is gone
-    by then, would make the function unusable for everybody.
-    """
-    return _compiled(function, forceinline=True, cache=False)
-
-
 def entry(function: Callable[..., Any]) -> Any:
     """Compile ``function`` on its own, once: for large kernels, and those that Python calls."""
     return _compiled(function, forceinline=False)
 
 
-def passing_entry(function: Callable[..., Any]) -> Any:
-    """``entry`` for those that take a compiled function of the user."""
-    return _compiled(function, forceinline=False, cache=False)
+def pointer(signature: Any, function: Callable[..., Any]) -> Any:
+    """Compile ``function`` as one that kernels take as an argument: they are compiled once for all of a signature."""
+    return function if vars(numba.config)["DISABLE_JIT"] else numba.cfunc(signature)(function)
 
 
-def _compiled(function: Callable[..., Any], forceinline: bool, cache: bool = True) -> Any:
+def _compiled(function: Callable[..., Any], forceinline: bool) -> Any:
     """Without the GIL, and with the machine code kept in ``CACHE_DIRECTORY``."""
     settings = vars(numba.config)
     before = settings["CACHE_DIR"]
     settings["CACHE_DIR"] = str(CACHE_DIRECTORY)  # read once, when the dispatcher is made
     try:
-        return numba.njit(cache=cache, nogil=True, error_model="numpy", forceinline=forceinline)(function)
+        return numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=forceinline)(function)
     finally:
         settings["CACHE_DIR"] = before
 

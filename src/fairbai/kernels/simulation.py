@@ -7,11 +7,12 @@ is kept does not grow with the length of a run.
 import math
 from collections import namedtuple
 
+import numba
 import numpy as np
 
 from fairbai.kernels.experiment import FAMILY, P0, RATE, SEED, TEMPERATURE, choose_arm, count_reward, weigh
 from fairbai.kernels.families import GAUSSIAN
-from fairbai.kernels.jit import borrowed, entry, kernel, passing_entry, passing_kernel
+from fairbai.kernels.jit import borrowed, entry, kernel, pointer
 from fairbai.kernels.limited_settling import settle_within, violation_within
 from fairbai.kernels.rates import EPSILON, unspent
 from fairbai.kernels.rewards import FLOOR as TRUE_FLOOR
@@ -124,14 +125,32 @@ def draw(codes, truth, run, number, arm):
     return reward(codes[FAMILY], truth, arm, two_uniforms(codes[SEED], run, number)[1])
 
 
-@passing_kernel
+def floors_by(function):
+    """A compiled function of the user, from means to floors, as one that ``simulate_runs_with`` takes.
+
+    The loop is compiled once for all of them, and nothing of a user's function is kept on disk: numba reads all that it
+    has kept of a kernel when it reads any, and a function among it whose module is gone would spoil it for everybody.
+    """
+
+    def write_floors(means, floors):
+        try:
+            found = np.asarray(function(means))
+        except Exception:  # what it raised is found out by a call from Python
+            return False
+        if found.ndim > 0 and found.size != floors.size:
+            return False
+        floors[:] = found
+        return True
+
+    return pointer(numba.boolean(numba.float64[::1], numba.float64[::1]), write_floors)
+
+
+@kernel
 def _custom_floors(custom, state, numbers):
-    """The floors that a compiled function of the user gives; whether they are floors."""
+    """The floors that the user's function writes; whether they are floors."""
     floors = state[FLOOR]
-    found = np.asarray(custom(state[MEAN].copy()))
-    if found.ndim > 0 and found.size != floors.size:
+    if not custom(state[MEAN].copy(), floors):
         return False
-    floors[:] = found
     for a in range(floors.size):
         if not floors[a] >= 0.0:
             return False
@@ -145,7 +164,7 @@ def _custom_floors(custom, state, numbers):
     return True
 
 
-@passing_kernel
+@kernel
 def _simulate(family, experiment, before, truth, levels, settles, longest, grid, first, custom, record):
     codes, reals, state = borrowed(experiment[0]), borrowed(experiment[1]), borrowed(experiment[2])
     numbers, policy, room = borrowed(experiment[3]), borrowed(experiment[4]), borrowed(experiment[5])
@@ -193,9 +212,9 @@ def simulate_runs(experiment, before, truth, levels, settles, longest, grid, fir
         _simulate(family, experiment, before, truth, levels, settles, longest, grid, first, None, record)
 
 
-@passing_entry
+@entry
 def simulate_runs_with(custom, experiment, before, truth, levels, settles, longest, grid, first, record):
-    """``simulate_runs`` with floors by a compiled function of the user, from means to floors.
+    """``simulate_runs`` with floors by a function of the user, as ``floors_by`` makes it.
 
     Returns:
         The run in which it gave something else than floors, whose means are then in ``truth``; else -1.
