@@ -21,9 +21,11 @@ fb.solve_batch([[1.0, 0.0], [2.0, 0.0]], fb.rates.Constant(0.1))
 fb.simulation.simulate_edges(fb.Instance([1.0, 0.0]), 0.1, nodes=2, batch=2, runs=1, maximum_rounds=10)
 """
 SIMULATION = """
+import numba
 import fairbai as fb
 
-for rates in (fb.rates.Constant(0.1), fb.rates.Bounded(0.1, 0.8)):
+custom = fb.rates.Custom(numba.njit(lambda means: 0.1))
+for rates in (fb.rates.Constant(0.1), fb.rates.Bounded(0.1, 0.8), custom):
     instance = fb.Instance([1.0, 0.0], rates=rates)
     fb.simulate(instance, 0.1, settle=True, runs=1, maximum_rounds=10)
 """

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import mpmath
+import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,18 +27,17 @@ from tests.oracle import extended
 from tests.oracle.instances import OracleInstance
 
 Number = Any
-"""A multi-precision number; mpmath has no types."""
+"""A multi-precision number."""
 
 RELATIVE_ERROR = 1e-13
 """Every returned value is proved to be this close to the optimum."""
 
-# A private precision: the means may agree in 16 digits, and the bisection looks at points that agree with a
-# mean in another 26, which costs the divergences up to 84 of the 120.
-_mp = mpmath.mp.clone()
-_mp.dps = 120
-_SEARCH_WIDTH = _mp.mpf("1e-32")
+# The means may agree in 16 digits, and the bisection looks at points that agree with a mean in another 26, which
+# costs the divergences up to 84 of the 120.
+_BITS = 402
+_SEARCH_WIDTH = 1e-32
 _NEWTON_STEPS = 1000
-_NEWTON_WIDTH = _mp.mpf("1e-20")
+_NEWTON_WIDTH = 1e-20
 
 
 @dataclass(frozen=True)
@@ -78,11 +77,12 @@ def precise_characteristic_times(instances: Iterable[OracleInstance]) -> NDArray
 
 def certify(instance: OracleInstance) -> Certified:
     """Solve one instance in 120 digits throughout."""
-    problem = _Problem(instance)
-    if problem.slack <= 0:
-        return problem.only_point()
-    low, high = problem.bracket()
-    solution = problem.prove(*problem.candidate(low, high))
+    with gmpy2.local_context(precision=_BITS):
+        problem = _Problem(instance)
+        if problem.slack <= 0:
+            return problem.only_point()
+        low, high = problem.bracket()
+        solution = problem.prove(*problem.candidate(low, high))
     if not abs(solution.relative_gap) <= RELATIVE_ERROR:
         raise ArithmeticError(f"the bounds differ by {solution.relative_gap:.1e} on {instance!r}")
     return solution
@@ -95,12 +95,13 @@ def certify_many(instances: Iterable[OracleInstance]) -> list[Certified]:
     for index, instance in enumerate(listed):
         groups[instance.family, len(instance.means)].append(index)
     solutions: dict[int, Certified] = {}
-    for indices in groups.values():
-        problems = [_Problem(listed[index]) for index in indices]
-        for index, problem, row in zip(indices, problems, _candidates(problems), strict=True):
-            solution = problem.only_point() if problem.slack <= 0 else problem.prove(*row)
-            proved = abs(solution.relative_gap) <= RELATIVE_ERROR
-            solutions[index] = solution if proved else certify(listed[index])
+    with gmpy2.local_context(precision=_BITS):
+        for indices in groups.values():
+            problems = [_Problem(listed[index]) for index in indices]
+            for index, problem, row in zip(indices, problems, _candidates(problems), strict=True):
+                solution = problem.only_point() if problem.slack <= 0 else problem.prove(*row)
+                proved = abs(solution.relative_gap) <= RELATIVE_ERROR
+                solutions[index] = solution if proved else certify(listed[index])
     return [solutions[index] for index in range(len(listed))]
 
 
@@ -109,11 +110,11 @@ def divergence(family: str, mean: Number, point: Number, variance: Number) -> Nu
     if family == "gaussian":
         return (mean - point) ** 2 / (2 * variance)
     if family == "bernoulli":
-        return mean * _mp.log(mean / point) + (1 - mean) * _mp.log((1 - mean) / (1 - point))
+        return mean * gmpy2.log(mean / point) + (1 - mean) * gmpy2.log((1 - mean) / (1 - point))
     if family == "poisson":
-        return mean * _mp.log(mean / point) + point - mean
+        return mean * gmpy2.log(mean / point) + point - mean
     if family == "exponential":
-        return mean / point - 1 - _mp.log(mean / point)
+        return mean / point - 1 - gmpy2.log(mean / point)
     raise ValueError(f"unknown family {family!r}")
 
 
@@ -128,13 +129,13 @@ class _Problem:
         self.instance, self.family = instance, instance.family
         best = instance.best
         self.order = [best, *(arm for arm in range(len(instance.means)) if arm != best)]
-        self.means = [_mp.mpf(instance.means[arm]) for arm in self.order]
-        self.floors = [_mp.mpf(instance.floors[arm]) for arm in self.order]
-        self.variances = [_mp.mpf(float(instance.variances[arm])) for arm in self.order]
+        self.means = [gmpy2.mpfr(instance.means[arm]) for arm in self.order]
+        self.floors = [gmpy2.mpfr(instance.floors[arm]) for arm in self.order]
+        self.variances = [gmpy2.mpfr(float(instance.variances[arm])) for arm in self.order]
         self.exact_slack = 1 - sum(map(Fraction, instance.floors), Fraction(0))
         if self.exact_slack < -1e-9:
             raise ValueError(f"floors must sum to at most 1, got {instance.floors!r}")
-        self.slack = _mp.mpf(self.exact_slack.numerator) / self.exact_slack.denominator
+        self.slack = gmpy2.mpfr(self.exact_slack.numerator) / self.exact_slack.denominator
         self.others = range(1, len(self.order))
         self.nearest = max(self.others, key=lambda arm: instance.means[self.order[arm]])
         # h_a(r) <= r d(theta_a, theta_b), so that target / steepest is below every solution.
@@ -155,7 +156,7 @@ class _Problem:
         values = []
         for arm in self.others:
             if weights[0] == 0 or weights[arm] == 0:
-                return _mp.mpf(0)
+                return gmpy2.mpfr(0)
             to_best, to_other = self.costs(arm, weights[0], weights[arm])
             values.append(weights[0] * to_best + weights[arm] * to_other)
         return min(values)
@@ -171,9 +172,9 @@ class _Problem:
         if not (min(excess + multipliers) >= 0 and spent > 0 and sum(multipliers) > 0 and min(ratios) > 0):
             return Certified(float("nan"), (), float("inf"))
         weights = [p + e * self.slack / spent for p, e in zip(self.floors, excess, strict=True)]
-        gradient = [_mp.mpf(0)]
+        gradient = [gmpy2.mpfr(0)]
         for arm, ratio, multiplier in zip(self.others, ratios, multipliers, strict=True):
-            to_best, to_other = self.costs(arm, _mp.mpf(1), ratio)
+            to_best, to_other = self.costs(arm, gmpy2.mpfr(1), ratio)
             gradient[0] += multiplier * to_best
             gradient.append(multiplier * to_other)
         upper = sum(p * g for p, g in zip(self.floors, gradient, strict=True)) + self.slack * max(gradient)
@@ -195,7 +196,7 @@ class _Problem:
         least = target / self.steepest[arm]
         ratio = max(least, start)
         for _ in range(_NEWTON_STEPS):
-            to_best, to_other = self.costs(arm, _mp.mpf(1), ratio)
+            to_best, to_other = self.costs(arm, gmpy2.mpfr(1), ratio)
             step = (target - to_best - ratio * to_other) / to_other
             previous, ratio = ratio, max(ratio + step, least)
             if abs(ratio - previous) <= _NEWTON_WIDTH * ratio:
@@ -204,7 +205,7 @@ class _Problem:
 
     def share(self, ratios: list[Number]) -> Number:
         """Solve x + sum_a max(p_a, x r_a) = 1: arms leave their floors in the order of p_a / r_a."""
-        money, price = self.floors[0] + self.slack, _mp.mpf(1)
+        money, price = self.floors[0] + self.slack, gmpy2.mpfr(1)
         leaving = sorted((floor / ratio, floor, ratio) for floor, ratio in zip(self.floors[1:], ratios, strict=True))
         for share, floor, ratio in leaving:
             if money <= price * share:
@@ -214,24 +215,24 @@ class _Problem:
 
     def at(self, ratio: Number, start: list[Number]) -> tuple[list[Number], Number, list[Number], list[Number]]:
         """Return all ratios, x, d(theta_a, m_a), and the slopes, which are 0 for arms at their floors."""
-        to_best, to_other = self.costs(self.nearest, _mp.mpf(1), ratio)
+        to_best, to_other = self.costs(self.nearest, gmpy2.mpfr(1), ratio)
         target = to_best + ratio * to_other
         ratios = [self.invert(arm, target, start[arm - 1]) for arm in self.others]
         share = self.share(ratios)
         distances, slopes = [], []
         for arm, own in zip(self.others, ratios, strict=True):
-            to_best, to_other = self.costs(arm, _mp.mpf(1), own)
+            to_best, to_other = self.costs(arm, gmpy2.mpfr(1), own)
             distances.append(to_other)
-            slopes.append(to_best / to_other if share * own > self.floors[arm] else _mp.mpf(0))
+            slopes.append(to_best / to_other if share * own > self.floors[arm] else gmpy2.mpfr(0))
         return ratios, share, distances, slopes
 
     def bracket(self) -> tuple[Number, Number]:
         """Bisect the nearest arm's ratio t geometrically; the slope's sign tells the side."""
-        high = _mp.exp(extended.LOG_RATIO_RANGE)
+        high = gmpy2.exp(extended.LOG_RATIO_RANGE)
         low = 1 / high
-        ratios = [_mp.mpf(0) for _ in self.others]
+        ratios = [gmpy2.mpfr(0) for _ in self.others]
         while high - low > _SEARCH_WIDTH * low:
-            middle = _mp.sqrt(low * high)
+            middle = gmpy2.sqrt(low * high)
             ratios, share, _, slopes = self.at(middle, ratios)
             too_high = share < self.floors[0] or sum(slopes) > 1
             low, high = (low, middle) if too_high else (middle, high)
@@ -242,17 +243,17 @@ class _Problem:
 
         At a kink the sum of the slopes jumps across 1 within the bracket, and the mixture brings it to 1.
         """
-        zeros = [_mp.mpf(0) for _ in self.others]
+        zeros = [gmpy2.mpfr(0) for _ in self.others]
         ratios, share, distances, slopes = self.at(low, zeros)
         *_, top_slopes = self.at(high, ratios)
         bottom, top = sum(slopes), sum(top_slopes)
-        mix = (1 - bottom) / (top - bottom) if top > 1 > bottom else _mp.mpf(top <= 1)
+        mix = (1 - bottom) / (top - bottom) if top > 1 > bottom else gmpy2.mpfr(top <= 1)
         multipliers = [
             ((1 - mix) * (slope > 0) + mix * (top_slope > 0)) / distance
             for slope, top_slope, distance in zip(slopes, top_slopes, distances, strict=True)
         ]
         weights = [share, *(share * ratio for ratio in ratios)]
-        excess = [max(w - p, _mp.mpf(0)) for w, p in zip(weights, self.floors, strict=True)]
+        excess = [max(w - p, gmpy2.mpfr(0)) for w, p in zip(weights, self.floors, strict=True)]
         return excess, ratios, multipliers
 
 
@@ -276,4 +277,4 @@ def _to_extended(value: Fraction) -> np.longdouble:
 
 def _from_extended(value: np.longdouble) -> Number:
     leading = float(value)
-    return _mp.mpf(leading) + _mp.mpf(float(value - np.longdouble(leading)))
+    return gmpy2.mpfr(leading) + gmpy2.mpfr(float(value - np.longdouble(leading)))

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from fairbai.cli import main
 from fairbai.report import style
@@ -67,7 +68,11 @@ def test_tables_alone_and_the_same_report_from_there(
     assert printed.splitlines()[-1] == str(tmp_path / "tables.csv")
     assert (tmp_path / "tables.csv").read_bytes() == (folder / "tables.csv").read_bytes()
     assert not (tmp_path / "index.html").exists()
-    monkeypatch.setattr(style, "save", lambda figure, to, name: [folder / to.name / f"{name}.{kind}" for kind in KINDS])
+
+    def saved(figure: Figure, to: Path, name: str) -> list[Path]:
+        return [folder / to.name / f"{name}.{kind}" for kind in KINDS]
+
+    monkeypatch.setattr(style, "save", saved)
     assert main(["reproduce", "all", *arguments]) == 0
     for name in ("index.html", "tables.csv", "tables.tex"):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()

@@ -63,12 +63,16 @@ def pointer(signature: Any, function: Callable[..., Any]) -> Any:
 
 
 def _compiled(function: Callable[..., Any], forceinline: bool) -> Any:
-    """Without the GIL, and with the machine code kept in ``CACHE_DIRECTORY``."""
+    """Without the GIL, and with the machine code kept in ``CACHE_DIRECTORY``.
+
+    Without the wrapper for C, which nobody calls: it would be compiled with one more copy of all that is inlined.
+    """
+    flags = {"nogil": True, "error_model": "numpy", "forceinline": forceinline, "no_cfunc_wrapper": True}
     settings = vars(numba.config)
     before = settings["CACHE_DIR"]
     settings["CACHE_DIR"] = str(CACHE_DIRECTORY)  # read once, when the dispatcher is made
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=forceinline)(function)
+        return numba.njit(cache=True, **flags)(function)
     finally:
         settings["CACHE_DIR"] = before
 

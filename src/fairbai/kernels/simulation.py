@@ -4,6 +4,7 @@ A run goes on until the smallest delta is answered, and notes when the evidence 
 is kept does not grow with the length of a run.
 """
 
+import functools
 import math
 from collections import namedtuple
 
@@ -125,6 +126,7 @@ def draw(codes, truth, run, number, arm):
     return reward(codes[FAMILY], truth, arm, two_uniforms(codes[SEED], run, number)[1])
 
 
+@functools.lru_cache
 def floors_by(function):
     """A compiled function of the user, from means to floors, as one that ``simulate_runs_with`` takes.
 

@@ -14,6 +14,9 @@ from typing import Any
 try:
     import matplotlib.style
     from matplotlib.axes import Axes
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullLocator
 except ImportError:
@@ -105,7 +108,6 @@ PRICES: dict[str, Look] = {
     "printed": Look(GREEN, "v", _DASH_DOT_DOT, "\\\\\\"),
 }
 
-_METADATA: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 _lock = threading.RLock()
 
 
@@ -144,7 +146,7 @@ def legend_below(figure: Figure, axes: Axes, columns: int, *more: Axes) -> None:
     figure.legend(*zip(*pairs, strict=True), loc="outside lower center", ncols=columns, columnspacing=1.2)
 
 
-def save(figure: Figure, directory: Path | str, name: str) -> tuple[Path, ...]:
+def save(figure: Figure, directory: Path | str, name: str) -> tuple[Path, Path, Path]:
     """Write ``name``.png, .svg and .pdf, the same bytes every time, and clear the figure.
 
     Returns:
@@ -152,11 +154,14 @@ def save(figure: Figure, directory: Path | str, name: str) -> tuple[Path, ...]:
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    paths = tuple(directory / f"{name}.{kind}" for kind in _METADATA)
+    png, svg, pdf = (directory / f"{name}.{kind}" for kind in ("png", "svg", "pdf"))
     with applied():
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # laid out once, and not for every format
-        for path, metadata in zip(paths, _METADATA.values(), strict=True):
-            figure.savefig(path, metadata=metadata)
+        figure.set_dpi(RC["savefig.dpi"])
+        # Figure.savefig would draw everything twice, for layouts that depend on the format.
+        FigureCanvasAgg(figure).print_png(png)
+        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None})
+        FigureCanvasPdf(figure).print_pdf(pdf, metadata={"CreationDate": None})
         figure.clear()
-    return paths
+    return png, svg, pdf

@@ -1,7 +1,6 @@
 """One cell of a study: a rule on an instance, and how to simulate any chunk of its runs."""
 
 import copy
-import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -105,7 +104,7 @@ class Setting:
         if not one.python_rates:
             kernels.simulate_runs(*arguments)
             return
-        failed = kernels.simulate_runs_with(_floors_by(_function(self.instance)), *arguments)
+        failed = kernels.simulate_runs_with(kernels.floors_by(_function(self.instance)), *arguments)
         if failed >= 0:
             self.instance.rates.floors(truth[rewards.MEAN])  # raises the error that says what is wrong
             raise ValueError(f"rates returned by the custom function differ from one call to the next (run {failed})")
@@ -237,9 +236,3 @@ def truth_of(instance: Instance) -> Array:
 def _function(instance: Instance) -> Any:
     """The function of custom rates; None for all others."""
     return instance.rates.function if isinstance(instance.rates, Custom) else None
-
-
-@functools.lru_cache
-def _floors_by(function: Any) -> Any:
-    """``kernels.floors_by``, once for all chunks of a study: it compiles."""
-    return kernels.floors_by(function)
