@@ -10,6 +10,7 @@ import pytest
 import fairbai as fb
 from fairbai.kernels.jit import CACHE_DIRECTORY
 from tests.processes import run_python
+from tests.simulation.cases import compiled
 
 pytestmark = pytest.mark.slow_without_jit
 
@@ -29,7 +30,6 @@ import helper
 def floors(means):
     return helper.tenth(means)
 
-fb.simulate(fb.Instance([1.0, 0.0]), 0.1, runs=2)
 fb.simulate(fb.Instance([1.0, 0.0], rates=fb.rates.Custom(floors)), 0.1, runs=2)
 """
 YOURS = "import fairbai as fb; print(len(fb.simulate(fb.Instance([1.0, 0.0]), 0.1, runs=3)))"
@@ -45,9 +45,13 @@ def kept(cache: Path) -> set[str]:
 
 
 def test_compiled_rates_leave_nothing_behind(tmp_path: Path) -> None:
-    """A function whose module is gone: others simulate as before, and the cache has nothing of it."""
+    """A function whose module is gone: others simulate as before, and the cache has nothing of it.
+
+    The loop that takes such functions is kept, and has been before.
+    """
     mine, cache = tmp_path / "mine", tmp_path / "cache"
-    fb.simulate(fb.Instance([1.0, 0.0]), 0.1, runs=3)
+    for rates in (fb.rates.Constant(0.0), fb.rates.Custom(compiled)):
+        fb.simulate(fb.Instance([1.0, 0.0], rates=rates), 0.1, runs=3)
     shutil.copytree(CACHE_DIRECTORY, cache / CACHE_DIRECTORY.name, ignore=shutil.ignore_patterns("*.tmp.*"))
     run(YOURS, tmp_path / "yours", cache)
     before = kept(cache)
