@@ -110,6 +110,7 @@ CHANGE_AND_START = """(value) => {
   field.value = value;
   field.dispatchEvent(new Event("input", { bubbles: true }));
   start.click();
+  return start.ariaDisabled;
 }"""
 
 
@@ -120,8 +121,7 @@ def test_only_what_the_form_says_now_can_be_started(site: Site) -> None:
     visitor.open("/plan")
     expect(page.locator("#start")).to_be_enabled()
     for value in ("20", "15", "10"):  # the answer to the first comes while the last one waits
-        page.evaluate(CHANGE_AND_START, value)
-        expect(page.locator("#start")).to_have_attribute("aria-disabled", "true", timeout=1)
+        assert page.evaluate(CHANGE_AND_START, value) == "true"
     expect(page.locator("#start")).to_be_enabled()
     assert posted == []
     page.locator("#start").click()

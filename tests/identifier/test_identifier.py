@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from tests.identifier.play import arrays, until_decided
-from tests.identifier.site import FAMILIES, MEANS, RULES, Site, name
+from tests.identifier.site import FAMILIES, RULES, Site, name
 
 LATE = [(0, 0.0), (7, 0.0), (3, 0.3)]  # most rewards that wait, and the part that never comes
 
@@ -225,33 +224,6 @@ def test_estimates_at_the_edge_of_the_domain(family: fb.Bernoulli, rule: Any) ->
             ident.tell(arm, pattern[arm])
             assert not math.isnan(ident.status().expected_remaining)
         assert np.isfinite(ident.status().glr)
-
-
-@pytest.mark.slow_without_jit
-@pytest.mark.parametrize("family", FAMILIES, ids=name)
-@pytest.mark.parametrize("rule", RULES, ids=name)
-def test_compiled_loop_and_identifier_do_the_same(family: fb.Gaussian, rule: Any) -> None:
-    """Pull by pull: the loop of ``play.py`` is what other tests simulate with."""
-    settings: dict[str, Any] = {"family": family, "sampling": rule, "rates": fb.rates.InverseGap(0.3), "seed": 5}
-    means = np.array(MEANS[family.kind])
-    one, other = (fb.Identifier(3, delta=0.01, settle=False, **settings) for _ in range(2))
-    level = one.stopping.level(0.01, 3)
-    trials, answer = until_decided(*arrays(one), means, level, 5000, np.random.default_rng(1))
-    rng = np.random.default_rng(1)
-    while not other.stopped:
-        arm = other.ask()
-        other.tell(arm, _draw(family, means[arm], arm, rng))
-    assert other.status().assigned.sum() == trials
-    assert other.recommendation == answer
-    assert (arrays(one).state == arrays(other).state).all()
-
-
-def _draw(family: fb.Gaussian, mean: float, arm: int, rng: np.random.Generator) -> float:
-    if family.kind == "gaussian":
-        return float(mean + np.sqrt(family.scales(3)[arm]) * rng.standard_normal())
-    if family.kind == "bernoulli":
-        return 1.0 if rng.random() < mean else 0.0
-    return float(rng.poisson(mean) if family.kind == "poisson" else rng.exponential(mean))
 
 
 @pytest.mark.parametrize("size", [1e-160, 1e-100, 1e100, 9e149])

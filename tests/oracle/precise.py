@@ -77,7 +77,7 @@ def precise_characteristic_times(instances: Iterable[OracleInstance]) -> NDArray
 
 def certify(instance: OracleInstance) -> Certified:
     """Solve one instance in 120 digits throughout."""
-    with gmpy2.local_context(precision=_BITS):
+    with gmpy2.context(precision=_BITS):
         problem = _Problem(instance)
         if problem.slack <= 0:
             return problem.only_point()
@@ -95,7 +95,7 @@ def certify_many(instances: Iterable[OracleInstance]) -> list[Certified]:
     for index, instance in enumerate(listed):
         groups[instance.family, len(instance.means)].append(index)
     solutions: dict[int, Certified] = {}
-    with gmpy2.local_context(precision=_BITS):
+    with gmpy2.context(precision=_BITS):
         for indices in groups.values():
             problems = [_Problem(listed[index]) for index in indices]
             for index, problem, row in zip(indices, problems, _candidates(problems), strict=True):

@@ -17,7 +17,6 @@ from fairbai.kernels.stopping import evidence, penalty
 from fairbai.sampling.experiment import Experiment
 from fairbai.simulation.setting import truth_of
 from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule, TwoSidedMixture
-from tests.identifier.play import runs
 
 DELTA = 0.1
 ALL_RULES = [Mixture(), TwoSidedMixture(), KaufmannKoolen(), KaufmannKoolen(pairwise=False)]
@@ -45,19 +44,18 @@ def most(count: int) -> float:
 def test_error_is_at_most_delta(name: str, rule: StoppingRule, many: bool) -> None:
     family, *instances = HARD[name]
     means = instances[many]
-    trials, answers = runs(
-        means, count=RUNS, longest=LONGEST, delta=DELTA, family=family, stopping=rule, rates=fb.rates.Constant(0.05)
-    )
-    assert trials.max() < LONGEST  # every run decides
-    assert np.mean(answers != 0) <= most(RUNS)
+    instance = fb.Instance(means, family, fb.rates.Constant(0.05))
+    found = fb.simulate(instance, DELTA, stopping=rule, runs=RUNS, maximum_rounds=LONGEST)
+    assert found.recommendation.min() >= 0  # every run decides
+    assert np.mean(found.recommendation != 0) <= most(RUNS)
 
 
 @pytest.mark.slow_without_jit
 def test_error_is_at_most_delta_with_any_sampling_rule() -> None:
     """The proof does not ask how arms are chosen: here by rules that lean towards one arm or chase noise."""
     for sampling in (fb.sampling.UniformFair(), fb.sampling.LUCB(), fb.sampling.TrackAndStop(), fb.sampling.TopTwo()):
-        _, answers = runs([0.3, 0.0], count=200, longest=LONGEST, delta=DELTA, sampling=sampling)
-        assert np.mean(answers != 0) <= most(200)
+        found = fb.simulate(fb.Instance([0.3, 0.0]), DELTA, sampling, runs=200, maximum_rounds=LONGEST)
+        assert np.mean(found.recommendation != 0) <= most(200)
 
 
 @entry
@@ -152,5 +150,5 @@ def test_arms_that_hardly_differ(name: str, arms: int) -> None:
 
 
 def test_a_few_runs_without_the_jit() -> None:
-    _, answers = runs([1.5, 0.0, 0.0], count=3, longest=500, delta=DELTA, stopping=Mixture())
-    assert (answers == 0).all()
+    found = fb.simulate(fb.Instance([1.5, 0.0, 0.0]), DELTA, runs=3, maximum_rounds=500)
+    assert (found.recommendation == 0).all()
