@@ -16,12 +16,14 @@ settings.load_profile("ci")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share a fixture of their module run on one worker (--dist loadgroup), so that it is made only once."""
+    """Tests that share a fixture of their module, or package, run on one worker (--dist loadgroup): it is made once."""
     for item in items:
         fixtures = getattr(item, "_fixtureinfo", None)
-        shared = fixtures and any(found[-1].scope == "module" for found in fixtures.name2fixturedefs.values())
-        if shared and item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+        scopes = {found[-1].scope for found in fixtures.name2fixturedefs.values()} if fixtures else set()
+        module = item.nodeid.partition("::")[0]
+        group = module.rpartition("/")[0] if "package" in scopes else module
+        if scopes & {"package", "module"} and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(autouse=True)

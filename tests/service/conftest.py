@@ -40,12 +40,12 @@ def sqlite(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Start servers, which do not outlive the test."""
+def start(tmp_path: Path, nursery: Nursery) -> Iterator[Start]:
+    """Start servers, which do not outlive the test; those without options in a fork, which is quick."""
     servers: list[Server] = []
 
     def begin(url: str, **options: Any) -> Server:
-        servers.append(Server(url, tmp_path, **options))
+        servers.append(Server(url, tmp_path, **(options or {"nursery": nursery})))
         return servers[-1].start()
 
     yield begin
@@ -54,9 +54,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
         server.kill()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def nursery() -> Iterator[Nursery]:
-    """What starts servers quickly, for tests that do so often."""
+    """What starts servers quickly."""
     found = Nursery()
     yield found
     found.close()

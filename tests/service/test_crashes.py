@@ -15,7 +15,6 @@ import pytest
 from tests.service.conftest import Start
 from tests.service.hammer import reward_of
 from tests.service.load import Acknowledged, check_exact, load, log_of
-from tests.service.nursery import Nursery
 from tests.service.postgresql import Cluster
 from tests.service.server import Server
 
@@ -25,9 +24,9 @@ KILLS = 20
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_kill_the_server(nursery: Nursery, start: Start, request: pytest.FixtureRequest, database: str) -> None:
+def test_kill_the_server(start: Start, request: pytest.FixtureRequest, database: str) -> None:
     """Clients repeat what was not answered: so there must be exactly what they know of."""
-    server = start(request.getfixturevalue(database), nursery=nursery)
+    server = start(request.getfixturevalue(database))
     experiment = server.create()
     with load(server, experiment, MANY, clients=4) as clients:
         for _ in range(KILLS):

@@ -25,7 +25,7 @@ def reward(arm: str, rng: random.Random) -> float:
 
 def test_whole_experiment_with_the_client(start: Start, sqlite: str, capsys: pytest.CaptureFixture[str]) -> None:
     rng = random.Random(1)
-    server = start(sqlite)
+    server = start(sqlite, workers=1)  # not in a fork, which has no exit code
     with Client(server.address, server.key) as client:
         experiment = client.create("test", ["a", "b", "c"], 0.1, rates={"kind": "constant", "floor": 0.2})
         answer = Answer(decided=False, stopped=False, recommendation=None)

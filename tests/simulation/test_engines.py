@@ -23,7 +23,10 @@ from fairbai.simulation import engine as engines
 from fairbai.simulation.engine import chunks_of, run_chunks
 from fairbai.simulation.setting import Setting, make_setting
 
-pytestmark = pytest.mark.slow_without_jit  # every worker process would run the kernels in Python
+pytestmark = [
+    pytest.mark.slow_without_jit,  # every worker process would run the kernels in Python
+    pytest.mark.xdist_group("engines"),  # one Dask and one Ray for all
+]
 
 INSTANCES = {
     "gaussian": fb.Instance([1.0, 0.6, 0.2], rates=fb.rates.Constant(0.2)),
@@ -141,14 +144,12 @@ def slow(kind: type[Setting] = Slow) -> Setting:
     return kind(**vars(one))
 
 
-@pytest.mark.parametrize("name", ["loky", "dask", "ray"])
-def test_a_worker_is_killed(name: str, request: pytest.FixtureRequest) -> None:
-    if name != "loky":
-        request.getfixturevalue(name)
+def test_a_process_is_killed() -> None:
+    """Of a pool. A worker of a cluster is killed in a sweep, below."""
     pieces = chunks_of(RUNS, 10_000)
     found, killed = [], 0
     with (
-        joblib.parallel_config(backend=name, n_jobs=2),
+        joblib.parallel_config(backend="loky", n_jobs=2),
         closing(run_chunks([(slow(), *piece) for piece in pieces])) as parts,
     ):
         for _, runs in parts:
