@@ -53,7 +53,6 @@ def test_compiled_rates_leave_nothing_behind(tmp_path: Path) -> None:
     for rates in (fb.rates.Constant(0.0), fb.rates.Custom(compiled)):
         fb.simulate(fb.Instance([1.0, 0.0], rates=rates), 0.1, runs=3)
     shutil.copytree(CACHE_DIRECTORY, cache / CACHE_DIRECTORY.name, ignore=shutil.ignore_patterns("*.tmp.*"))
-    run(YOURS, tmp_path / "yours", cache)
     before = kept(cache)
     mine.mkdir()
     (mine / "helper.py").write_text(HELPER, encoding="utf-8")

@@ -10,7 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,12 +104,6 @@ def ray() -> Iterator[None]:
     ray.shutdown()
 
 
-@pytest.fixture(params=["dask", "ray"])
-def cluster(request: pytest.FixtureRequest) -> AbstractContextManager[None]:
-    request.getfixturevalue(request.param)
-    return joblib.parallel_config(backend=request.param)
-
-
 @pytest.mark.parametrize("threads", [None, 2, 3])
 def test_any_number_of_threads(expected: dict[str, bytes], threads: int | None) -> None:
     engine = nullcontext() if threads is None else joblib.parallel_config(n_jobs=threads)
@@ -120,13 +114,6 @@ def test_any_number_of_threads(expected: dict[str, bytes], threads: int | None) 
 def test_processes(expected: dict[str, bytes]) -> None:
     with joblib.parallel_config(backend="loky", n_jobs=2):
         assert bits(study()) == expected
-
-
-def test_a_cluster(expected: dict[str, bytes], cluster: AbstractContextManager[None], tmp_path: Path) -> None:
-    """A sweep that is kept in a folder, too."""
-    with cluster:
-        assert bits(study(tmp_path)) == expected
-    assert bits(fb.Study.open(tmp_path)) == expected
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,10 +170,10 @@ def worker_of(name: str) -> int:
 
 @pytest.mark.parametrize("name", ["dask", "ray"])
 def test_a_worker_is_killed_in_a_sweep(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """When the first chunk is on disk; instances without a best arm, so that runs are long."""
+    """When the first chunk is on disk; with an instance that has no best arm, so that runs are long."""
     request.getfixturevalue(name)
-    tied = {"tied": fb.Instance([1.0, 1.0, 0.0], rates=fb.rates.Constant(0.1))}
-    settings = (tied, [fb.sampling.FairTrackAndStop(), fb.sampling.UniformFair()], [fb.stopping.Mixture()])
+    instances = {**INSTANCES, "tied": fb.Instance([1.0, 1.0, 0.0], rates=fb.rates.Constant(0.1))}
+    settings = (instances, [fb.sampling.FairTrackAndStop(), fb.sampling.UniformFair()], [fb.stopping.Mixture()])
     numbers = {"deltas": 0.01, "runs": 64, "seed": 3, "maximum_rounds": 50_000}
     killed = []
 

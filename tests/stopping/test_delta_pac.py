@@ -126,7 +126,7 @@ def test_no_adversary_brings_the_mixture_above_delta(name: str) -> None:
 @pytest.mark.slow_without_jit
 def test_the_same_adversary_brings_the_heuristic_above_delta() -> None:
     """So the test above can see a rule that errs too often."""
-    count, longest = 4000, 20_000
+    count, longest = 2500, 20_000
     wrong = wrong_answers("gaussian", Heuristic(), count, longest)
     assert beta.ppf(1e-4, wrong, count - wrong + 1) > DELTA
     count = 400

@@ -156,8 +156,9 @@ def save(figure: Figure, directory: Path | str, name: str) -> tuple[Path, Path, 
     directory.mkdir(parents=True, exist_ok=True)
     png, svg, pdf = (directory / f"{name}.{kind}" for kind in ("png", "svg", "pdf"))
     with applied():
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # laid out once, and not for every format
+        if layout := figure.get_layout_engine():
+            layout.execute(figure)
+            figure.set_layout_engine("none")  # laid out once, and not for every format
         figure.set_dpi(RC["savefig.dpi"])
         # Figure.savefig would draw everything twice, for layouts that depend on the format.
         FigureCanvasAgg(figure).print_png(png)
