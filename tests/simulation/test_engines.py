@@ -22,6 +22,7 @@ import fairbai as fb
 from fairbai.simulation import engine as engines
 from fairbai.simulation.engine import chunks_of, run_chunks
 from fairbai.simulation.setting import Setting, make_setting
+from tests.simulation.cases import assert_same
 
 pytestmark = [
     pytest.mark.slow_without_jit,  # every worker process would run the kernels in Python
@@ -197,15 +198,15 @@ def raises(means: np.ndarray) -> float:
     raise KeyError("my own")
 
 
-@pytest.mark.parametrize("name", ["threading", "loky", "dask", "ray"])
+@pytest.mark.parametrize("name", ["threading", "loky", "dask"])
 def test_an_error_of_the_user_comes_through(name: str, request: pytest.FixtureRequest) -> None:
-    if name in ("dask", "ray"):
+    if name == "dask":
         request.getfixturevalue(name)
     one = slow(Setting)
     rates = fb.rates.Custom(lambda means: 0.1)
     broken = fb.Instance(one.instance.means, rates=rates)
     object.__setattr__(rates, "function", raises)
-    tasks = [(Setting(**{**vars(one), "instance": broken}), 0, 2)]
+    tasks = [(Setting(**{**vars(one), "instance": broken}), first, 2) for first in (0, 2)]
     with joblib.parallel_config(backend=name, n_jobs=2), pytest.raises(KeyError, match="my own"):
         list(run_chunks(tasks))
 
@@ -220,7 +221,7 @@ def test_an_engine_that_always_fails_is_given_up(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(engines, "_outcomes", fails)
     with pytest.raises(OSError, match="no workers"):
-        list(run_chunks([(slow(Setting), 0, 2)]))
+        list(run_chunks([(slow(Setting), 0, 2), (slow(Setting), 2, 2)]))
     assert len(attempts) == engines.ATTEMPTS
 
 
@@ -228,6 +229,24 @@ def test_an_engine_that_always_fails_is_given_up(monkeypatch: pytest.MonkeyPatch
 def test_chunks_cover_all_runs(runs: int) -> None:
     covered = [number for first, count in chunks_of(runs, 1_000_000, first=7) for number in range(first, first + count)]
     assert covered == list(range(7, 7 + runs))
+
+
+def test_a_few_rounds_are_simulated_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without joblib, and the same; a longer run is left to it, so that Ctrl-C ends it."""
+    few = fb.simulate(INSTANCES["gaussian"], runs=2, maximum_rounds=engines.FEW_ROUNDS // 2)
+    setting = slow(Setting)
+
+    def fails(*_: object) -> Iterator[engines.Outcome]:
+        raise AssertionError("joblib is asked")
+        yield
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engines, "_outcomes", fails)
+        assert len(list(run_chunks([(setting, 0, engines.FEW_ROUNDS // setting.maximum_rounds)]))) == 1
+        with pytest.raises(AssertionError, match="joblib is asked"):
+            list(run_chunks([(setting, 0, engines.FEW_ROUNDS // setting.maximum_rounds + 1)]))
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        assert_same(few, fb.simulate(INSTANCES["gaussian"], runs=2, maximum_rounds=engines.FEW_ROUNDS // 2))
 
 
 def test_all_cores_unless_told_otherwise() -> None:

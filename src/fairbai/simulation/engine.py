@@ -18,6 +18,7 @@ from fairbai.simulation.setting import Setting
 ATTEMPTS = 3  # failures of the engine in a row, without a single result in between
 MOST_ROUNDS = 200_000_000  # in a chunk
 WAVE = 4  # chunks a worker, for engines that return results only in waves
+FEW_ROUNDS = 1_000_000  # in one chunk: so quick that Ctrl-C can wait, and joblib's ten milliseconds are too much
 
 Task = tuple[Setting, int, int]
 Outcome = tuple[int, Runs | None, Exception | None]
@@ -37,6 +38,11 @@ def chunks_of(runs: int, maximum_rounds: int, first: int = 0, cells: int = 1) ->
 def run_chunks(tasks: Sequence[Task]) -> Iterator[tuple[int, Runs]]:
     """The index and the runs of every task (setting, first run, count), as they are done, in any order."""
     backend, workers = _engine()
+    if getattr(backend, "supports_sharedmem", False) and len(tasks) == 1:  # of threads only
+        setting, first, count = tasks[0]
+        if count * setting.maximum_rounds <= FEW_ROUNDS:
+            yield 0, setting.simulate(first, count)
+            return
     missing, failures = dict(enumerate(tasks)), 0
     while missing:
         outcomes = _outcomes(backend, workers, [joblib.delayed(_attempt)(*item) for item in missing.items()])
