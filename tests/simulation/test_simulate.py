@@ -267,6 +267,7 @@ NONSENSE: dict[str, tuple[int, str]] = {  # by the number of arms: see ``cases.c
     "nan": (5, "rates returned by the custom function must be finite, got nan for arm 1"),
     "past one": (6, "rates returned by the custom function must sum to at most 1, got 1.5"),
     "of wrong length": (7, r"rates returned by the custom function must have one entry an arm \(7\), got 6"),
+    "none, but an error": (9, "my own error"),
 }
 
 
