@@ -67,12 +67,13 @@ def _compiled(function: Callable[..., Any], forceinline: bool) -> Any:
 
     Without the wrapper for C, which nobody calls: it would be compiled with one more copy of all that is inlined.
     """
-    flags = {"nogil": True, "error_model": "numpy", "forceinline": forceinline, "no_cfunc_wrapper": True}
+    njit: Any = numba.njit  # whose types do not have no_cfunc_wrapper
     settings = vars(numba.config)
     before = settings["CACHE_DIR"]
     settings["CACHE_DIR"] = str(CACHE_DIRECTORY)  # read once, when the dispatcher is made
     try:
-        return numba.njit(cache=True, **flags)(function)
+        decorate = njit(cache=True, nogil=True, error_model="numpy", forceinline=forceinline, no_cfunc_wrapper=True)
+        return decorate(function)
     finally:
         settings["CACHE_DIR"] = before
 

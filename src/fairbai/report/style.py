@@ -108,6 +108,11 @@ PRICES: dict[str, Look] = {
     "printed": Look(GREEN, "v", _DASH_DOT_DOT, "\\\\\\"),
 }
 
+_FORMATS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "png": (FigureCanvasAgg, {}),
+    "svg": (FigureCanvasSVG, {"Date": None}),
+    "pdf": (FigureCanvasPdf, {"CreationDate": None}),
+}
 _lock = threading.RLock()
 
 
@@ -146,7 +151,7 @@ def legend_below(figure: Figure, axes: Axes, columns: int, *more: Axes) -> None:
     figure.legend(*zip(*pairs, strict=True), loc="outside lower center", ncols=columns, columnspacing=1.2)
 
 
-def save(figure: Figure, directory: Path | str, name: str) -> tuple[Path, Path, Path]:
+def save(figure: Figure, directory: Path | str, name: str) -> tuple[Path, ...]:
     """Write ``name``.png, .svg and .pdf, the same bytes every time, and clear the figure.
 
     Returns:
@@ -154,15 +159,14 @@ def save(figure: Figure, directory: Path | str, name: str) -> tuple[Path, Path, 
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    png, svg, pdf = (directory / f"{name}.{kind}" for kind in ("png", "svg", "pdf"))
+    paths = tuple(directory / f"{name}.{kind}" for kind in _FORMATS)
     with applied():
         if layout := figure.get_layout_engine():
             layout.execute(figure)
             figure.set_layout_engine("none")  # laid out once, and not for every format
         figure.set_dpi(RC["savefig.dpi"])
-        # Figure.savefig would draw everything twice, for layouts that depend on the format.
-        FigureCanvasAgg(figure).print_png(png)
-        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None})
-        FigureCanvasPdf(figure).print_pdf(pdf, metadata={"CreationDate": None})
+        for path, (canvas, metadata) in zip(paths, _FORMATS.values(), strict=True):
+            # Figure.savefig would draw everything twice, for layouts that depend on the format.
+            getattr(canvas(figure), f"print_{path.suffix[1:]}")(path, metadata=metadata)
         figure.clear()
-    return png, svg, pdf
+    return paths
