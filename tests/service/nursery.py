@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -57,6 +58,7 @@ class Nursery:
     def __init__(self) -> None:
         command = [sys.executable, "-m", "tests.service.nursery"]
         root = Path(__file__).parents[2]
+        self._lock = threading.Lock()
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, cwd=root
         )
@@ -65,8 +67,9 @@ class Nursery:
         """A new server."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps([url, port, str(log)]) + "\n")
-        return Forked(int(self._process.stdout.readline()))
+        with self._lock:
+            self._process.stdin.write(json.dumps([url, port, str(log)]) + "\n")
+            return Forked(int(self._process.stdout.readline()))
 
     def close(self) -> None:
         """End it, after its servers: it is what notices that they have ended."""

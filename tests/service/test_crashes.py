@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -23,10 +24,17 @@ MANY = 1_000_000  # pairs: until the clients are ended
 KILLS = 20
 
 
-@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_kill_the_server(start: Start, request: pytest.FixtureRequest, database: str) -> None:
-    """Clients repeat what was not answered: so there must be exactly what they know of."""
-    server = start(request.getfixturevalue(database))
+def test_kill_the_server(start: Start, sqlite: str, postgresql: str) -> None:
+    """Clients repeat what was not answered: so there must be exactly what they know of.
+
+    Both databases at the same time: most of it is waiting.
+    """
+    with ThreadPoolExecutor() as pool:
+        for done in [pool.submit(kill_again_and_again, start(url)) for url in (sqlite, postgresql)]:
+            done.result()
+
+
+def kill_again_and_again(server: Server) -> None:
     experiment = server.create()
     with load(server, experiment, MANY, clients=4) as clients:
         for _ in range(KILLS):
