@@ -3,7 +3,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test kernels lint coverage docs figures bench screenshots package clean
+.PHONY: help install demo test long kernels lint coverage docs figures bench screenshots package clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' \
@@ -20,9 +20,12 @@ demo: $(STAMP) ## Show what fairbai does
 	$(BIN)/python examples/ab_test.py
 	$(BIN)/fairbai reproduce all --runs 100 --output reproduction
 
-test: $(STAMP) ## Run everything that a change must pass
+test: $(STAMP) ## Run lint and all tests but the long ones
 	$(MAKE) --jobs 2 lint kernels
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not long"
+
+long: $(STAMP) ## Run the long tests: thousands of instances more against the oracles, and a Ray cluster
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m long
 
 kernels: $(STAMP) ## Compile the kernels that the tests share, on two cores
 	$(BIN)/python -m tests.compile
@@ -34,7 +37,7 @@ lint: $(STAMP) ## Check style, types and import directions
 	$(BIN)/lint-imports
 
 coverage: $(STAMP) ## Measure the coverage, with the JIT off so that kernels are traced too
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow_without_jit" --cov
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow_without_jit and not long" --cov
 
 # The variable: else the theme warns at every build of MkDocs 2, which pyproject.toml excludes.
 docs: $(STAMP) ## Build the documentation into site/; a broken link or a missing reference fails

@@ -21,7 +21,11 @@ FEW, MANY = 39, 500
 families = pytest.mark.parametrize("family", FAMILIES)
 CHUNKS = [
     pytest.param(FEW, 100, id="few"),
-    *(pytest.param(MANY, seed, id=f"many-{seed}", marks=pytest.mark.slow_without_jit) for seed in range(101, 105)),
+    pytest.param(MANY, 101, id="many-101", marks=pytest.mark.slow_without_jit),
+    *(
+        pytest.param(MANY, seed, id=f"many-{seed}", marks=[pytest.mark.slow_without_jit, pytest.mark.long])
+        for seed in range(102, 105)
+    ),
 ]
 chunks = pytest.mark.parametrize(("count", "seed"), CHUNKS)
 some_chunks = pytest.mark.parametrize(("count", "seed"), CHUNKS[:3])

@@ -169,7 +169,7 @@ def worker_of(name: str) -> int:
     raise LookupError("Ray has no workers")
 
 
-@pytest.mark.parametrize("name", ["dask", "ray"])
+@pytest.mark.parametrize("name", ["dask", pytest.param("ray", marks=pytest.mark.long)])
 def test_a_worker_is_killed_in_a_sweep(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """When the first chunk is on disk; with an instance that has no best arm, so that runs are long."""
     request.getfixturevalue(name)
