@@ -37,7 +37,7 @@ lint: $(STAMP) ## Check style, types and import directions
 	$(BIN)/lint-imports
 
 coverage: $(STAMP) ## Measure the coverage, with the JIT off so that kernels are traced too
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow_without_jit and not long" --cov
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow_without_jit" --cov
 
 # The variable: else the theme warns at every build of MkDocs 2, which pyproject.toml excludes.
 docs: $(STAMP) ## Build the documentation into site/; a broken link or a missing reference fails
