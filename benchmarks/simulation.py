@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 import fairbai as fb
 from benchmarks import cvxpy_ftas, numpy_ftas
 from benchmarks.measure import Ratio, best_of, duration, faster, slower
-from fairbai.kernels import experiment as kernels
+from fairbai.experiment.experiment import Experiment
 from fairbai.kernels import state as rows
-from fairbai.report.settings import table_settings
-from fairbai.sampling.experiment import Experiment
-from fairbai.simulation.setting import Setting, make_setting
+from fairbai.kernels.loop import steps as kernels
+from fairbai.reproduction.scenarios import table_settings
+from fairbai.simulation.scenario import Setting, make_setting
 
 Floats = NDArray[np.float64]
 

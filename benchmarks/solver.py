@@ -15,7 +15,7 @@ from scipy import sparse
 
 import fairbai as fb
 from benchmarks.measure import Ratio, best_of, duration, faster, in_turns, median, printed, slower, timed
-from fairbai.kernels import allocation as kernels
+from fairbai.kernels.allocation import floors as kernels
 from tests.oracle.conic import ClarabelGaussian, conic_characteristic_time, limit_rows
 from tests.oracle.limits import Bounds
 

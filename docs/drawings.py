@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from fairbai.report import style
+from fairbai.charts import style
 
 Place = tuple[float, float]
 

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import drawings
 
 import fairbai as fb
-from fairbai.report import style
+from fairbai.charts import style
 from fairbai.sampling import SamplingRule
 
 PAGES = [0.12, 0.10, 0.09]  # the three pages of the README

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
         solve,
         solve_batch,
     )
+    from fairbai.experiment import Settling
     from fairbai.identifier import Identifier, Status
     from fairbai.problems import Bernoulli, Exponential, Gaussian, Instance, Poisson, rates
-    from fairbai.sampling import Settling
     from fairbai.simulation import Runs, Study, Summary, simulate, sweep
 
 __version__ = "0.1.0"
@@ -66,7 +66,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'fairbai' has no attribute {name!r}")
     if name in ("environments", "sampling", "simulation", "stopping"):
         return import_module(f"fairbai.{name}")
-    for package in ("problems", "allocation", "sampling", "identifier", "simulation"):
+    for package in ("problems", "allocation", "experiment", "identifier", "simulation"):
         module = import_module(f"fairbai.{package}")
         if hasattr(module, name):
             break

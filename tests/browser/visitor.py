@@ -9,8 +9,8 @@ from typing import Any
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from fairbai.client import Client
-from fairbai.service.database import open_database
-from fairbai.service.keys import create_key
+from fairbai.service.storage.database import open_database
+from fairbai.service.storage.keys import create_key
 from tests.service.server import Server
 
 PATIENCE = 30_000  # ms

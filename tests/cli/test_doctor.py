@@ -14,7 +14,7 @@ import pytest
 
 import fairbai as fb
 from fairbai.cli import doctor, main, requirements
-from fairbai.service.database import open_database, upgrade
+from fairbai.service.storage.database import open_database, upgrade
 from tests.cli.commands import Capture
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import fairbai as fb
 from fairbai.allocation import expected_trials
-from fairbai.report.interactive.plan import plan
+from fairbai.planning.plan import plan
 from tests.cli.commands import Capture, complaint, help_of, report, run
 
 

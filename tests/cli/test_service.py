@@ -34,7 +34,7 @@ def test_verify(capsys: Capture, database: list[str], monkeypatch: pytest.Monkey
     def found(opened: Any) -> list[tuple[str, list[str]]]:
         return [("a", []), ("b", ["pulls differ"])]
 
-    monkeypatch.setattr("fairbai.service.verify.verify", found)
+    monkeypatch.setattr("fairbai.service.reading.verify.verify", found)
     assert main(["verify", *database]) == 1
     form = json.loads(capsys.readouterr().out)
     assert form == {"experiments": 2, "different": 1, "differences": {"a": [], "b": ["pulls differ"]}}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairbai.kernels.allocation import prepare
+from fairbai.kernels.allocation.floors import prepare
+from fairbai.kernels.allocation.limits import LIMITED_ROWS, WORK, _tangent
 from fairbai.kernels.families import transport
-from fairbai.kernels.limited_allocation import LIMITED_ROWS, WORK, _tangent
 from fairbai.kernels.limits import fill_up, forced_shares
 from fairbai.problems.rates import Bounded, Group, Limits
 from tests.oracle.limits import EDGES, KINDS, Bounds, random_bounds, random_points

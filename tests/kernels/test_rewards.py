@@ -11,9 +11,9 @@ from scipy.special import ndtri
 
 import fairbai as fb
 from fairbai.kernels.families import BERNOULLI, EXPONENTIAL, GAUSSIAN, POISSON
-from fairbai.kernels.rewards import reward, standard_normal
-from fairbai.kernels.rng import two_uniforms
-from fairbai.simulation.setting import LARGEST_POISSON, truth_of
+from fairbai.kernels.streams.philox import two_uniforms
+from fairbai.kernels.streams.rewards import reward, standard_normal
+from fairbai.simulation.scenario import LARGEST_POISSON, truth_of
 from tests.simulation.cases import rewards_of
 
 LEAST, MOST = 2.0**-53, 1.0 - 2.0**-53  # the extremes of the stream

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairbai.kernels.rates import spare_share
-from fairbai.kernels.settling import furthest_behind, settling_trials
-from fairbai.kernels.settling import settle as settle_at_once
+from fairbai.kernels.settling.floors import furthest_behind, settling_trials
+from fairbai.kernels.settling.floors import settle as settle_at_once
 from fairbai.kernels.state import ASSIGNED, NUMBERS, ROUND, STATE_ROWS
 
 

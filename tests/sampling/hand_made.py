@@ -9,7 +9,7 @@ import numpy as np
 
 import fairbai as fb
 from fairbai.kernels import state as rows
-from fairbai.kernels.rng import two_uniforms
+from fairbai.kernels.streams.philox import two_uniforms
 
 NEVER = 1e-300  # a delta that no test reaches
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairbai.kernels.sampling import _track
+from fairbai.kernels.sampling.rules import _track
 from fairbai.kernels.state import ASSIGNED, PENALTY, TARGET
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from fairbai.service.book import Book, encode, new_book
-from fairbai.service.database import open_database, upgrade
+from fairbai.service.domain.book import Book, encode, new_book
+from fairbai.service.storage.database import open_database, upgrade
 
 ARMS = ["green", "blue", "red"]
 MEANS = np.array([0.1, 0.101, 0.1])

@@ -14,8 +14,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from fairbai.service import app, serve, service
-from fairbai.service.settings import Settings
+from fairbai.service import serve, service
+from fairbai.service.http import app
+from fairbai.service.storage.settings import Settings
 
 
 class Forked:

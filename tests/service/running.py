@@ -12,10 +12,10 @@ from typing import Any
 
 import httpx
 
-from fairbai.service.app import Application, create_app
-from fairbai.service.database import Database, open_database, upgrade
-from fairbai.service.keys import create_key
-from fairbai.service.settings import Settings
+from fairbai.service.http.app import Application, create_app
+from fairbai.service.storage.database import Database, open_database, upgrade
+from fairbai.service.storage.keys import create_key
+from fairbai.service.storage.settings import Settings
 
 FORM: dict[str, Any] = {
     "name": "a test",

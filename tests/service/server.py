@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairbai.service.database import open_database
-from fairbai.service.verify import verify
+from fairbai.service.reading.verify import verify
+from fairbai.service.storage.database import open_database
 from tests.service.nursery import Forked, Nursery
 
 # As `fairbai serve`, without the promise that a commit waits for the disk.
 CARELESS = """
 import sys
 from fairbai.service.serve import serve
-from fairbai.service.settings import Settings
+from fairbai.service.storage.settings import Settings
 serve(Settings(database=sys.argv[1], synchronous=False), "127.0.0.1", int(sys.argv[2]), 1)
 """
 

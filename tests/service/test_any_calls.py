@@ -18,7 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from fairbai.service.verify import verify_experiment
+from fairbai.service.reading.verify import verify_experiment
 from tests.service.running import Local, address, running
 
 pytestmark = pytest.mark.slow_without_jit

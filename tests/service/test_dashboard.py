@@ -14,10 +14,10 @@ import plotly.graph_objects as go
 import pytest
 
 from fairbai import __version__
-from fairbai.service import answers
-from fairbai.service.replay import LONGEST_DIFFERENCE
-from fairbai.service.schema import experiments
-from fairbai.service.settings import Settings
+from fairbai.service.http import answers
+from fairbai.service.http.replay import LONGEST_DIFFERENCE
+from fairbai.service.storage.schema import experiments
+from fairbai.service.storage.settings import Settings
 from tests.service.running import Local, address, ask, create, play, running, tell
 
 HOSTILE = ["<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", "%{x} & “quotes”"]

@@ -14,9 +14,9 @@ from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Column, Integer, text
 
-from fairbai.service import database as databases
-from fairbai.service.database import DatabaseError, check_version, open_database, schema_version, upgrade
-from fairbai.service.schema import metadata
+from fairbai.service.storage import database as databases
+from fairbai.service.storage.database import DatabaseError, check_version, open_database, schema_version, upgrade
+from fairbai.service.storage.schema import metadata
 from tests.service.running import address, create, opened, play, running
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from fairbai.cli import main
 from fairbai.service import demo, serve
-from fairbai.service.keys import create_key, list_keys
+from fairbai.service.reading.verify import verify
 from fairbai.service.serve import demo_key
-from fairbai.service.settings import Settings
-from fairbai.service.verify import verify
+from fairbai.service.storage.keys import create_key, list_keys
+from fairbai.service.storage.settings import Settings
 from tests.service.running import Local, address, opened, running
 
 

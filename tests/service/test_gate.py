@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from fairbai.service import keys
-from fairbai.service.keys import create_key, first_key, list_keys, revoke_key
-from fairbai.service.metrics import Metrics
+from fairbai.service.storage import keys
+from fairbai.service.storage.keys import create_key, first_key, list_keys, revoke_key
+from fairbai.service.storage.metrics import Metrics
 from tests.service.running import FORM, address, ask, create, opened, running, tell
 
 
@@ -136,8 +136,8 @@ def test_errors_are_problems_without_internals(tmp_path: Path, monkeypatch: pyte
             assert response.headers["content-type"] == "application/problem+json"
             assert response.json()["status"] == status
         assert client.request("DELETE", "/v1/experiments").headers["allow"] == "GET, POST"
-        monkeypatch.setattr("fairbai.service.book.Book.ask", lambda self, n: 1 / 0)
-        monkeypatch.setattr("fairbai.service.listing.listed", lambda *_: 1 / 0)
+        monkeypatch.setattr("fairbai.service.domain.book.Book.ask", lambda self, n: 1 / 0)
+        monkeypatch.setattr("fairbai.service.reading.listing.listed", lambda *_: 1 / 0)
         for method, path in [("POST", f"{at}/ask"), ("GET", "/v1/experiments")]:
             response = client.request(method, path)
             assert response.status_code == 500

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from fairbai.service import export, logs, verify
-from fairbai.service.leases import sweep
-from fairbai.service.logs import part_of_log
+from fairbai.service.reading import export, verify
+from fairbai.service.storage import logs
+from fairbai.service.storage.logs import part_of_log
+from fairbai.service.writing.leases import sweep
 from tests.service.running import Local, address, ask, create, opened, play, running, tell
 
 

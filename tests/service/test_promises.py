@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from sqlalchemy import Connection, select, text, update
 
-from fairbai.service.book import Book, encode, new_book
-from fairbai.service.database import open_database, upgrade
-from fairbai.service.schema import experiments
-from fairbai.service.verify import verify
+from fairbai.service.domain.book import Book, encode, new_book
+from fairbai.service.reading.verify import verify
+from fairbai.service.storage.database import open_database, upgrade
+from fairbai.service.storage.schema import experiments
 from tests.service.running import Local, address, create, opened, play, running
 
 BOUNDED = {"kind": "bounded", "floor": 0.1, "ceiling": 0.5, "groups": [{"arms": [0, 1], "floor": 0.6}]}

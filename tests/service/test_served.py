@@ -14,7 +14,7 @@ import pytest
 
 from fairbai.cli import main
 from fairbai.client import Answer, AsyncClient, Client, ExperimentOverError, ServiceError
-from fairbai.service import settings
+from fairbai.service.storage import settings
 from tests.service.conftest import Start
 from tests.service.running import address, create, play, running
 

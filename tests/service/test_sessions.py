@@ -8,10 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
-from fairbai.service import keys, sessions
-from fairbai.service.keys import create_key, revoke_key
-from fairbai.service.refusals import Refusal
-from fairbai.service.sessions import LOCAL, csrf_token
+from fairbai.service.domain.refusals import Refusal
+from fairbai.service.http import sessions
+from fairbai.service.http.sessions import LOCAL, csrf_token
+from fairbai.service.storage import keys
+from fairbai.service.storage.keys import create_key, revoke_key
 from tests.service.running import FORM, Local, address, create, opened, running
 
 PAGES = ("/plan", "/experiments", "/experiments/0123abcd", "/experiments/0123abcd/audit", "/sign-in")

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from fairbai.service import keys, streams
-from fairbai.service.keys import create_key, revoke_key
+from fairbai.service.http import streams
+from fairbai.service.storage import keys
+from fairbai.service.storage.keys import create_key, revoke_key
 from tests.service.conftest import Start
 from tests.service.running import Local, address, create, opened, play, running
 

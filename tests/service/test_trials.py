@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 import fairbai as fb
-from fairbai.service.book import Book
+from fairbai.service.domain.book import Book
 from tests.service.running import FORM, Local, address, ask, create, play, running, tell
 
 

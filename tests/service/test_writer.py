@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from fairbai.service import writer
-from fairbai.service.book import Book
-from fairbai.service.ledger import Ledger
-from fairbai.service.verify import verify
+from fairbai.service.domain.book import Book
+from fairbai.service.reading.verify import verify
+from fairbai.service.writing import writer
+from fairbai.service.writing.ledger import Ledger
 from tests.service.running import Local, address, create, opened, running
 
 

@@ -10,10 +10,10 @@ import numba
 import numpy as np
 
 import fairbai as fb
-from fairbai.kernels.simulation import draw
+from fairbai.kernels.loop.runs import draw
 from fairbai.sampling import LUCB, FairTopTwo, FairTrackAndStop, SamplingRule, TopTwo, TrackAndStop, UniformFair
 from fairbai.sampling.rule import Situation
-from fairbai.simulation.setting import truth_of
+from fairbai.simulation.scenario import truth_of
 
 ARRAYS = ("number", "decision_time", "stopping_time", "recommendation", "violation", "pulls", "histogram", "shares")
 ARRAYS += ("glr",)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from fairbai.kernels.edge import PHASES
-from fairbai.kernels.rng import two_uniforms
+from fairbai.kernels.loop.edges import PHASES
+from fairbai.kernels.streams.philox import two_uniforms
 from fairbai.simulation import batch_size, simulate_edges
 from tests.simulation.cases import FAMILIES, RATES, RULES, assert_same, rewards_of
 

@@ -21,7 +21,7 @@ import pytest
 import fairbai as fb
 from fairbai.simulation import engine as engines
 from fairbai.simulation.engine import chunks_of, run_chunks
-from fairbai.simulation.setting import Setting, make_setting
+from fairbai.simulation.scenario import Setting, make_setting
 from tests.simulation.cases import assert_same
 
 pytestmark = [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from fairbai.report.past.optimality import INSTANCES, curve
+from fairbai.reproduction.past.optimality import INSTANCES, curve
 
 pytestmark = pytest.mark.slow_without_jit
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import fairbai as fb
-from fairbai.simulation.setting import make_setting
+from fairbai.simulation.scenario import make_setting
 from tests.simulation.cases import ARRAYS, assert_same
 
 INSTANCE = fb.Instance([3.0, 1.0, 0.0], rates=fb.rates.Constant(0.2))

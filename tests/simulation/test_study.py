@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import fairbai as fb
-from fairbai.simulation.setting import Setting, make_setting
+from fairbai.simulation.scenario import Setting, make_setting
 from fairbai.simulation.study import DESCRIPTION, Cell, ChunkFolder, Study, claim, describe, read_description
 from tests.simulation.cases import RULES, assert_same, by_rank
 

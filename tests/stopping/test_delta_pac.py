@@ -9,13 +9,13 @@ import pytest
 from scipy.stats import beta
 
 import fairbai as fb
-from fairbai.kernels.adversary import fooled
+from fairbai.experiment.experiment import Experiment
 from fairbai.kernels.families import GAUSSIAN
 from fairbai.kernels.jit import entry
 from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALE, SEEN, START
-from fairbai.kernels.stopping import evidence, penalty
-from fairbai.sampling.experiment import Experiment
-from fairbai.simulation.setting import truth_of
+from fairbai.kernels.stopping.scores import evidence, penalty
+from fairbai.reproduction.adversary import fooled
+from fairbai.simulation.scenario import truth_of
 from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule, TwoSidedMixture
 
 DELTA = 0.1

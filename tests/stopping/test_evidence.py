@@ -14,8 +14,8 @@ from scipy.stats import beta, gamma
 import fairbai as fb
 from fairbai.allocation import expected_trials
 from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALE, SEEN, START, SUM, UNSEEN
-from fairbai.kernels.stopping import evidence, penalty
-from fairbai.kernels.tilts import one_sided, tie_evidence
+from fairbai.kernels.stopping.scores import evidence, penalty
+from fairbai.kernels.stopping.tilts import one_sided, tie_evidence
 from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule, TwoSidedMixture
 
 KAPPA, PRIOR_MEAN = 3.0, 0.7

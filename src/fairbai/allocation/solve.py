@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fairbai.kernels import allocation as kernels
-from fairbai.kernels.limited_allocation import LIMITED_ROWS, allocate_within
+from fairbai.kernels.allocation import floors as kernels
+from fairbai.kernels.allocation.limits import LIMITED_ROWS, allocate_within
 from fairbai.problems.checks import Array, frozen
 from fairbai.problems.checks import floors as check_floors
 from fairbai.problems.families import Family, Gaussian

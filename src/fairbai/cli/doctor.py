@@ -149,7 +149,7 @@ def _database(url: str) -> Iterator[Check]:
     try:
         from fairbai.simulation.extras import needs
 
-        databases = needs("fairbai.service.database", "service")
+        databases = needs("fairbai.service.storage.database", "service")
         database = databases.open_database(url, create=False)
     except Exception as error:
         yield Check("database", "wrong", str(error))

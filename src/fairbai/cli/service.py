@@ -6,7 +6,7 @@ from typing import Any
 
 from fairbai.cli.flags import add_json
 from fairbai.cli.printing import print_json, print_table
-from fairbai.service.settings import DEFAULT
+from fairbai.service.storage.settings import DEFAULT
 
 SERVE_EXAMPLES = """examples:
   fairbai serve

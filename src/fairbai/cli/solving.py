@@ -7,9 +7,9 @@ from typing import Any
 from fairbai.allocation import expected_trials, lower_bound, price_of_fairness, solve
 from fairbai.cli.instances import question
 from fairbai.cli.printing import print_json, print_table
+from fairbai.planning.plan import Plan, plan
 from fairbai.problems import Family, Instance, rates
 from fairbai.problems.checks import confidence
-from fairbai.report.interactive.plan import Plan, plan
 
 ESTIMATE_NOTE = "with the threshold log((1 + log t) / delta), which is not proved (fairbai plan has a proved one)"
 

@@ -94,7 +94,7 @@ def run_compare(options: argparse.Namespace) -> None:
 
 def run_reproduce(options: argparse.Namespace) -> None:
     """Redo the evaluation of the paper."""
-    from fairbai.report import reproduce  # needs the extra `report`
+    from fairbai.reproduction import reproduce  # needs the extra `report`
 
     function = reproduce.reproduce_tables if options.what == "tables" else reproduce.reproduce_all
     try:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairbai.identifier.snapshot import Decision
-from fairbai.kernels import edge as kernels
+from fairbai.experiment.decision import Decision
+from fairbai.experiment.settling import settling_choice, settling_round
 from fairbai.kernels import state as rows
+from fairbai.kernels.loop import edges as kernels
 from fairbai.problems.checks import Array, array, refuse, whole
-from fairbai.sampling.settling import settling_choice, settling_round
 
 if TYPE_CHECKING:
     from fairbai.identifier.identifier import Identifier

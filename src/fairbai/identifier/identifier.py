@@ -9,6 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from fairbai.experiment.decision import Decision
+from fairbai.experiment.experiment import Experiment
+from fairbai.experiment.settling import LONGEST, Settling, checked_settling, settling_choice, settling_plan
 from fairbai.identifier import batches, snapshot
 from fairbai.identifier.labels import labels_of, pairs, some
 from fairbai.identifier.status import Status, trials_for
@@ -17,8 +20,6 @@ from fairbai.problems.checks import Array, Numbers, confidence, whole
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
-from fairbai.sampling.experiment import Experiment
-from fairbai.sampling.settling import LONGEST, Settling, checked_settling, settling_choice, settling_plan
 from fairbai.stopping import StoppingRule
 
 LARGEST = 1e300  # of the evidence, so that JSON can hold it
@@ -75,7 +76,7 @@ class Identifier:
         self._index = {label: arm for arm, label in enumerate(self.arms)}
         self._lock = threading.RLock()
         self._level = self.stopping.level(self.delta, len(self.arms))
-        self._decision: snapshot.Decision | None = None
+        self._decision: Decision | None = None
 
     # --- asking -------------------------------------------------------------------------------------------------
 
@@ -171,9 +172,9 @@ class Identifier:
         if self.settle:
             floors, end = settling_plan(self._experiment, self.settle)
         glr, threshold = self._glr_and_threshold()
-        self._decision = snapshot.Decision(self._experiment.best, now, end, floors, glr, threshold)
+        self._decision = Decision(self._experiment.best, now, end, floors, glr, threshold)
 
-    def _learn(self, decision: snapshot.Decision) -> None:
+    def _learn(self, decision: Decision) -> None:
         """Bring the floors that are to be met up to date with the rewards, if that was asked for."""
         learns = isinstance(self.settle, Settling) and self.settle.learn
         if learns and self._experiment.round <= LONGEST * decision.round:

@@ -1,17 +1,17 @@
 """Snapshots of an experiment: JSON with a version, checked when they are read."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from fairbai.experiment.decision import Decision
+from fairbai.experiment.settling import checked_settling, settling_form
 from fairbai.kernels import state as rows
-from fairbai.kernels.experiment import recount
-from fairbai.problems.checks import Array, array, floors, number, whole
+from fairbai.kernels.loop.steps import recount
+from fairbai.problems.checks import array, floors, number, whole
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
-from fairbai.sampling.settling import checked_settling, settling_form
 from fairbai.stopping import StoppingRule
 
 if TYPE_CHECKING:
@@ -29,18 +29,6 @@ ROWS = {
     "targets": rows.TARGET,
 }
 """What the rest follows from. (Weights follow too, but from where the last solve began; so do the last bits.)"""
-
-
-@dataclass(frozen=True, eq=False)
-class Decision:
-    """The answer, when it was found, the round at which all floors are met, the floors to meet, and the evidence."""
-
-    recommendation: int
-    round: int
-    final_round: int
-    floors: Array
-    glr: float
-    threshold: float
 
 
 def write(identifier: "Identifier") -> dict[str, Any]:

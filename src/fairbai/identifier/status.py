@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fairbai.experiment.experiment import Experiment
 from fairbai.kernels import state as rows
-from fairbai.kernels.allocation import allocate
-from fairbai.kernels.limited_allocation import allocate_within
+from fairbai.kernels.allocation.floors import allocate
+from fairbai.kernels.allocation.limits import allocate_within
 from fairbai.problems.checks import Array
-from fairbai.sampling.experiment import Experiment
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ def _sources_hash() -> str:
     A directory for each state of the sources makes a stale callee impossible.
     """
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

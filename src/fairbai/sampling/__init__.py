@@ -4,7 +4,6 @@ from fairbai.sampling.fair_top_two import FairTopTwo
 from fairbai.sampling.fair_track_and_stop import FairTrackAndStop
 from fairbai.sampling.lucb import LUCB
 from fairbai.sampling.rule import SamplingRule, Situation
-from fairbai.sampling.settling import Settling
 from fairbai.sampling.top_two import TopTwo
 from fairbai.sampling.track_and_stop import TrackAndStop
 from fairbai.sampling.uniform_fair import UniformFair
@@ -14,7 +13,6 @@ __all__ = [
     "FairTopTwo",
     "FairTrackAndStop",
     "SamplingRule",
-    "Settling",
     "Situation",
     "TopTwo",
     "TrackAndStop",

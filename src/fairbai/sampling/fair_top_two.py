@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairbai.kernels import sampling as kernels
+from fairbai.kernels.sampling import rules as kernels
 from fairbai.problems.checks import number
 from fairbai.sampling.rule import Fairness, Limit, SamplingRule
 

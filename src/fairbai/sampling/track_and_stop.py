@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from fairbai.kernels import sampling as kernels
+from fairbai.kernels.sampling import rules as kernels
 from fairbai.sampling.rule import Fairness, Limit, SamplingRule
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from sqlalchemy import not_, select
 
-from fairbai.service import forms
-from fairbai.service.book import new_book
-from fairbai.service.database import Database
-from fairbai.service.operations import Ask, Tell
-from fairbai.service.refusals import Refusal
-from fairbai.service.schema import experiments
-from fairbai.service.writer import Writer
+from fairbai.service.domain.book import new_book
+from fairbai.service.domain.operations import Ask, Tell
+from fairbai.service.domain.refusals import Refusal
+from fairbai.service.http import forms
+from fairbai.service.storage.database import Database
+from fairbai.service.storage.schema import experiments
+from fairbai.service.writing.writer import Writer
 
 NAME = "Demo: which button is clicked most?"
 KEY_NAME = "fairbai serve --demo"

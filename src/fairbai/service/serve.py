@@ -5,15 +5,15 @@ from collections.abc import Callable
 
 import uvicorn
 
-from fairbai.service import metrics
-from fairbai.service.database import Database, open_database, upgrade
 from fairbai.service.demo import KEY_NAME
-from fairbai.service.keys import create_key, first_key, list_keys, revoke_key
-from fairbai.service.settings import Settings
+from fairbai.service.storage import metrics
+from fairbai.service.storage.database import Database, open_database, upgrade
+from fairbai.service.storage.keys import create_key, first_key, list_keys, revoke_key
+from fairbai.service.storage.settings import Settings
 
 PATIENCE = 120  # seconds: a worker that compiles the kernels for the first time does not answer meanwhile
 GRACE = 30  # seconds that open connections have when the server stops; what was acknowledged is on disk anyway
-APP = "fairbai.service.app:from_environment"
+APP = "fairbai.service.http.app:from_environment"
 
 
 def serve(settings: Settings, host: str, port: int, workers: int, say: Callable[[str], None] = print) -> None:

@@ -5,17 +5,17 @@ import contextlib
 import json
 from functools import lru_cache
 
-from fairbai.service import leases
-from fairbai.service.book import Book, encode, new_book
-from fairbai.service.database import open_database, upgrade
 from fairbai.service.demo import Demo
-from fairbai.service.keys import Keyring
-from fairbai.service.metrics import Metrics
-from fairbai.service.reading import row_of
-from fairbai.service.replay import Replays
-from fairbai.service.settings import Settings
-from fairbai.service.streams import Streams
-from fairbai.service.writer import Writer
+from fairbai.service.domain.book import Book, encode, new_book
+from fairbai.service.http.replay import Replays
+from fairbai.service.http.streams import Streams
+from fairbai.service.reading.status import row_of
+from fairbai.service.storage.database import open_database, upgrade
+from fairbai.service.storage.keys import Keyring
+from fairbai.service.storage.metrics import Metrics
+from fairbai.service.storage.settings import Settings
+from fairbai.service.writing import leases
+from fairbai.service.writing.writer import Writer
 
 
 class Service:

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from fairbai.kernels import edge as kernels
-from fairbai.kernels.simulation import Record
+from fairbai.experiment.experiment import Experiment
+from fairbai.experiment.settling import Settling
+from fairbai.kernels.loop import edges as kernels
+from fairbai.kernels.loop.runs import Record
 from fairbai.problems.checks import Array, number, true_or_false, whole
 from fairbai.problems.instance import Instance
 from fairbai.sampling import SamplingRule
-from fairbai.sampling.experiment import Experiment
-from fairbai.sampling.settling import Settling
 from fairbai.simulation.engine import run_all
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.setting import Setting, make_setting, truth_of
+from fairbai.simulation.scenario import Setting, make_setting, truth_of
 from fairbai.simulation.simulate import MOST_RUNS
 from fairbai.stopping import StoppingRule
 

@@ -13,7 +13,7 @@ from joblib.parallel import default_parallel_config, get_active_backend
 
 from fairbai.simulation.progress import progress_bar
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.setting import Setting
+from fairbai.simulation.scenario import Setting
 
 ATTEMPTS = 3  # failures of the engine in a row, without a single result in between
 MOST_ROUNDS = 200_000_000  # in a chunk

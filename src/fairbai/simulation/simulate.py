@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+from fairbai.experiment import Settling
 from fairbai.problems.checks import whole
 from fairbai.problems.instance import Instance
-from fairbai.sampling import SamplingRule, Settling
+from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import run_all
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.setting import make_setting
+from fairbai.simulation.scenario import make_setting
 from fairbai.stopping import StoppingRule
 
 MOST_RUNS = 2**53

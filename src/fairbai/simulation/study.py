@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairbai.experiment import Settling
+from fairbai.experiment.settling import checked_settling, settling_form
 from fairbai.kernels.jit import CACHE_DIRECTORY
-from fairbai.sampling import Settling
-from fairbai.sampling.settling import checked_settling, settling_form
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.setting import Setting
+from fairbai.simulation.scenario import Setting
 from fairbai.simulation.summary import HEADER, Row
 from fairbai.simulation.tables import aligned
 

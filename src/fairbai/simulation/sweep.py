@@ -8,16 +8,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from fairbai.experiment import Settling
+from fairbai.experiment.settling import checked_settling
 from fairbai.problems.checks import whole
 from fairbai.problems.families import Family
 from fairbai.problems.instance import Instance
 from fairbai.problems.rates import Rate
-from fairbai.sampling import SamplingRule, Settling
-from fairbai.sampling.settling import checked_settling
+from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import chunks_of, run_chunks
 from fairbai.simulation.progress import progress_bar
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.setting import Setting, make_setting
+from fairbai.simulation.scenario import Setting, make_setting
 from fairbai.simulation.simulate import MOST_RUNS
 from fairbai.simulation.study import Cell, ChunkFolder, Study, claim, describe
 from fairbai.stopping import StoppingRule

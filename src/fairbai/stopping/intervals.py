@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 
-from fairbai.kernels import stopping as kernels
 from fairbai.kernels.families import divergence
+from fairbai.kernels.stopping import scores as kernels
 from fairbai.problems.checks import Array
 from fairbai.problems.families import Family
 from fairbai.stopping.rules import Mixture, TwoSidedMixture

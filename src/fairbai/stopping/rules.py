@@ -10,7 +10,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from fairbai.kernels import stopping as kernels
+from fairbai.kernels.stopping import scores as kernels
 from fairbai.problems.checks import confidence, number
 from fairbai.problems.configured import Configured
 from fairbai.problems.families import Family

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairbai.kernels import allocation as allocation_kernels
+from fairbai.kernels.allocation import floors as allocation_kernels
 from fairbai.problems import checks
 from fairbai.problems.rates.constant import Constant
 

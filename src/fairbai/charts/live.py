@@ -1,0 +1,129 @@
+"""How an experiment goes: charts of what the service says about it.
+
+They take the answers of ``GET /v1/experiments/{id}`` and ``GET /v1/experiments/{id}/history``, so a notebook with the
+Python client draws the same ones as the pages.
+"""
+
+from typing import Any
+
+from fairbai.charts.colors import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILLION
+from fairbai.charts.look import Figure, arms_axis, axis, figure, largest, limit_trace, percent, shown
+
+Answer = dict[str, Any]
+
+
+def figures(status: Answer, history: Answer) -> dict[str, Figure]:
+    """All charts of an experiment."""
+    return {
+        "shares": shares_figure(status),
+        "means": means_figure(status),
+        "evidence": evidence_figure(status, history),
+        "trials": trials_figure(history),
+    }
+
+
+def shares_figure(status: Answer) -> Figure:
+    """The share of every arm beside its floor and its ceiling."""
+    arms, names = _drawn(status)
+    data: list[Answer] = [
+        {
+            "type": "bar",
+            "name": "share",
+            "x": names,
+            "y": [percent(arm["share"]) for arm in arms],
+            "marker": {"color": BLUE},
+            "hovertemplate": "%{x}: %{y:.2f} %<extra></extra>",
+        },
+        limit_trace("floor", names, [percent(arm["floor"]) for arm in arms], BLACK),
+    ]
+    if any(arm["ceiling"] < 1.0 for arm in status["arms"]):
+        data.append(limit_trace("ceiling", names, [percent(arm["ceiling"]) for arm in arms], VERMILLION))
+    return figure(data, arms_axis(len(status["arms"])), axis("Share of the trials (%)", rangemode="tozero"))
+
+
+def means_figure(status: Answer) -> Figure:
+    """The mean of every arm, with intervals that hold at all times at once."""
+    arms, names = _drawn(status)
+    best, percents = status["recommendation"], status["config"]["family"]["kind"] == "bernoulli"
+    unit, title = (100.0, "Mean reward (% of the trials)") if percents else (1.0, "Mean reward of a trial")
+    data = []
+    for name, color, symbol, wanted in (("best so far", GREEN, "diamond", True), ("other arms", BLUE, "circle", False)):
+        chosen = [
+            (label, arm)
+            for label, arm in zip(names, arms, strict=True)
+            if arm["mean"] is not None and (arm["arm"] == best) is wanted
+        ]
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": name,
+                "x": [label for label, _ in chosen],
+                "y": [unit * arm["mean"] for _, arm in chosen],
+                "error_y": {
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [unit * _reach(arm, 1) for _, arm in chosen],
+                    "arrayminus": [unit * _reach(arm, 0) for _, arm in chosen],
+                    "color": color,
+                    "thickness": 2,
+                },
+                "marker": {"color": color, "symbol": symbol, "size": 10},
+                "hovertemplate": "%{x}: %{y:.4g}" + (" %" if percents else "") + "<extra></extra>",
+            }
+        )
+    x = arms_axis(len(status["arms"]), categoryorder="array", categoryarray=names)
+    return figure(data, x, axis(title))
+
+
+def _reach(arm: Answer, end: int) -> float:
+    """How far the interval of an arm goes to one side; an end at infinity is not drawn."""
+    found = arm["interval"][end]
+    return 0.0 if found is None else abs(found - arm["mean"])
+
+
+def evidence_figure(status: Answer, history: Answer) -> Figure:
+    """The GLR on its way to the threshold, and where they are expected to meet."""
+    points = [(point["trials"], point["glr"], point["threshold"]) for point in history["points"]]
+    if not points or points[-1][0] < status["trials"]:  # after the decision: as it was then
+        points.append((status["trials"], status["glr"], status["threshold"]))
+    x = [trials for trials, _, _ in points]
+    data: list[Answer] = [
+        _curve("evidence (GLR)", x, [glr for _, glr, _ in points], BLUE, "solid"),
+        _curve("threshold", x, [threshold for *_, threshold in points], VERMILLION, "dash"),
+    ]
+    ahead = status["expected_trials_to_go"]
+    if not status["decided"] and not status["stopped"] and ahead and None not in (status["glr"], status["threshold"]):
+        crossing = [status["trials"], status["trials"] + ahead], [status["glr"], status["threshold"]]
+        data.append({**_curve("expected", *crossing, GREY, "dot"), "mode": "lines+markers"})
+    return figure(data, axis("Trials", tickformat=",.0f"), axis("Evidence (nats)", rangemode="tozero"))
+
+
+def trials_figure(history: Answer) -> Figure:
+    """Trials and rewards over time; what lies between them is waited for, or lost."""
+    points = history["points"]
+    x = [point["at"] for point in points]
+    data = [
+        _curve("trials", x, [point["trials"] for point in points], BLUE, "solid"),
+        _curve("rewards", x, [point["observed"] for point in points], ORANGE, "dash"),
+    ]
+    return figure(data, axis("Time (UTC)", type="date"), axis("Trials", rangemode="tozero", tickformat=",.0f"))
+
+
+def _curve(name: str, x: list[Any], y: list[Any], color: str, dash: str) -> Answer:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": x,
+        "y": y,
+        "line": {"color": color, "width": 2, "dash": dash},
+        "hovertemplate": "%{y:,.4g}",
+    }
+
+
+def _drawn(status: Answer) -> tuple[list[Answer], list[str]]:
+    """The arms that a chart has room for, and their labels."""
+    numbers = largest([arm["assigned"] for arm in status["arms"]])
+    arms = [status["arms"][number] for number in numbers]
+    return arms, shown([arm["arm"] for arm in arms])

@@ -1,0 +1,144 @@
+"""Charts of a plan: what floors cost in trials, and the shares of the arms."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fairbai.allocation import solve
+from fairbai.charts.colors import BLACK, BLUE, GREY, ORANGE, VERMILLION
+from fairbai.charts.look import Figure, arms_axis, axis, figure, largest, limit_trace, percent, shown
+from fairbai.planning.expected import trials_until_stop
+from fairbai.planning.plan import Plan
+from fairbai.problems import Instance
+from fairbai.problems.rates import Bounded, Constant, Rate
+from fairbai.stopping import Heuristic
+
+POINTS = 33  # of the curve
+
+
+def figures(found: Plan) -> dict[str, Figure]:
+    """The price over the floor, and the shares of the arms."""
+    return {"price": price_figure(found), "allocation": allocation_figure(found)}
+
+
+def price_figure(found: Plan) -> Figure:
+    """Expected trials over the floor, with a marker at the floor that was chosen."""
+    scale = _Scale.of(found.instance.rates, found.instance.means.size)
+    curve = [] if scale is None else _curve(found, scale)
+    here = 0.0 if scale is None else percent(scale.chosen)
+    data: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": name,
+            "x": [percent(x) for x, *_ in curve],
+            "y": [row[column] for row in curve],
+            "line": {"color": color, "width": 2, "dash": dash},
+            "hovertemplate": "%{y:,.0f} trials at %{x:.1f} %",
+        }
+        for name, column, color, dash in (("proved stop", 1, BLUE, "solid"), ("heuristic stop", 2, GREY, "dash"))
+    ]
+    data.append(
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "this plan",
+            "x": [here],
+            "y": [found.proved],
+            "marker": {"color": VERMILLION, "size": 12, "symbol": "diamond"},
+            "hovertemplate": "%{y:,.0f} trials at %{x:.1f} %",
+        }
+    )
+    title = "Floor (% of the trials)" if scale is None else scale.title
+    return figure(data, axis(title, rangemode="tozero"), axis("Expected trials", rangemode="tozero", tickformat=",.0f"))
+
+
+def allocation_figure(found: Plan) -> Figure:
+    """The optimal share of every arm beside its floor and its ceiling, and beside its share without them."""
+    drawn = largest(found.fair.weights.tolist())
+    names = shown([found.labels[arm] for arm in drawn])
+
+    def column(values: Any) -> list[float]:
+        return [percent(float(values[arm])) for arm in drawn]
+
+    data: list[dict[str, Any]] = [
+        {
+            "type": "bar",
+            "name": "with the floors",
+            "x": names,
+            "y": column(found.fair.weights),
+            "marker": {"color": BLUE},
+            "hovertemplate": "%{x}: %{y:.1f} %",
+        },
+        {
+            "type": "bar",
+            "name": "without floors",
+            "x": names,
+            "y": column(found.free.weights),
+            "marker": {"color": ORANGE, "pattern": {"shape": "/"}},
+            "hovertemplate": "%{x}: %{y:.1f} %",
+        },
+        limit_trace("floor", names, column(found.fair.floors), BLACK),
+    ]
+    if bool((found.fair.ceilings < 1.0).any()):
+        data.append(limit_trace("ceiling", names, column(found.fair.ceilings), VERMILLION))
+    y = axis("Share of the trials (%)", rangemode="tozero")
+    return figure(data, arms_axis(len(found.labels)), y, barmode="group")
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """How floors are made larger and smaller for the curve.
+
+    Attributes:
+        rates: The rates that were chosen.
+        chosen: Where they are on the axis.
+        end: Where the axis ends.
+        title: Of the axis.
+    """
+
+    rates: Rate
+    chosen: float
+    end: float
+    title: str
+
+    @classmethod
+    def of(cls, rates: Rate, arms: int) -> "_Scale | None":
+        """None for rates that have no size."""
+        if hasattr(rates, "p0"):
+            return cls(rates, float(rates.p0), 1.0, "Sum of the floors (% of the trials)")
+        if not isinstance(rates, Constant):
+            return None
+        floors = rates.floors(np.zeros(arms))
+        if floors.min() == floors.max():
+            return cls(rates, float(floors[0]), 1.0 / arms, "Floor of every arm (% of the trials)")
+        return cls(rates, float(floors.sum()), 1.0, "Sum of the floors (% of the trials)")
+
+    def at(self, x: float, arms: int) -> Rate:
+        """The rates at a place on the axis."""
+        if not isinstance(self.rates, Constant):
+            return replace(self.rates, p0=x)  # type: ignore[call-arg]
+        floors = self.rates.floors(np.zeros(arms))
+        scaled = np.full(arms, x) if floors.min() == floors.max() else floors * (x / self.chosen)
+        if isinstance(self.rates, Bounded):  # floors cannot be above ceilings
+            return replace(self.rates, floor=np.minimum(scaled, self.rates.limits(arms).ceilings))
+        return Constant(scaled)
+
+
+def _curve(found: Plan, scale: _Scale) -> list[tuple[float, float, float]]:
+    """Places on the axis, with the expected trials of the proved and of the heuristic stop."""
+    means, family, arms = found.instance.means, found.instance.family, found.instance.means.size
+    places = sorted({*np.linspace(0.0, scale.end * (1.0 - 1e-9), POINTS).tolist(), min(scale.chosen, scale.end)})
+    curve = []
+    for place in places:
+        try:
+            instance = Instance(means, family, scale.at(place, arms))
+        except ValueError:  # what the other limits do not allow
+            continue
+        allocation = solve(instance)
+        proved = trials_until_stop(instance, found.stopping, found.delta, allocation)
+        if math.isfinite(proved):
+            curve.append((place, proved, trials_until_stop(instance, Heuristic(), found.delta, allocation)))
+    return curve

@@ -1,0 +1,6 @@
+"""One running experiment in memory: assign, observe, reconsider, settle, decide."""
+
+from fairbai.experiment.experiment import Experiment
+from fairbai.experiment.settling import Settling
+
+__all__ = ["Experiment", "Settling"]

@@ -1,0 +1,1 @@
+"""The allocation problem: the best shares above floors, and within ceilings and group floors."""

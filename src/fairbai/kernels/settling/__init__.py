@@ -1,0 +1,1 @@
+"""Which arms come last, so that every floor is met at the stop."""

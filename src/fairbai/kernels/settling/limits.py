@@ -1,0 +1,142 @@
+"""Settling within limits: the least number of further trials after which floors, ceilings and groups are all met."""
+
+import math
+
+from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.settling.floors import OUT_OF_REACH, WHOLE, owed
+from fairbai.kernels.state import ASSIGNED, CEILING, FLOOR, GROUP, GROUP_FLOOR, ROUND, SLACK
+
+MOST_TOTALS = 1_000_000
+
+
+@kernel
+def allowed(ceiling, total, slack):
+    """How many of ``total`` trials an arm may have: its ceiling, rounded as ``owed`` rounds floors, the other way."""
+    share = ceiling * total
+    return math.floor(share) if slack > WHOLE else math.ceil(share)
+
+
+@kernel
+def _needed(state, slack, total, arm):
+    """The trials that an arm must have of ``total``, or has."""
+    return max(state[ASSIGNED, arm], owed(state[FLOOR, arm], total, slack))
+
+
+@kernel
+def _fill_groups(state, slack, total, needed, possible):
+    """What the arms of every group need and may have together; returns the same of the arms in no group."""
+    needed[:] = 0.0
+    possible[:] = 0.0
+    need, may = 0.0, 0.0
+    for a in range(state.shape[1]):
+        group = int(state[GROUP, a])
+        if group >= 0:
+            needed[group] += _needed(state, slack, total, a)
+            possible[group] += allowed(state[CEILING, a], total, slack)
+        else:
+            need += _needed(state, slack, total, a)
+            may += allowed(state[CEILING, a], total, slack)
+    return need, may
+
+
+@kernel
+def _next_total(state, slack, total, needed, possible):
+    """``total`` if the limits can be met with so many trials; else a larger one, below which they cannot be."""
+    for a in range(state.shape[1]):
+        most = allowed(state[CEILING, a], total, slack)
+        if state[ASSIGNED, a] > most:
+            return max(total + 1.0, math.floor((state[ASSIGNED, a] - 1.0) / state[CEILING, a]))
+        if owed(state[FLOOR, a], total, slack) > most:
+            return total + 1.0
+    need, may = _fill_groups(state, slack, total, needed, possible)
+    crowded = False
+    for group in range(needed.size):
+        want = max(needed[group], owed(state[GROUP_FLOOR, group], total, slack))
+        crowded = crowded or want > possible[group]
+        need += want
+        may += possible[group]
+    if need > total:
+        return need
+    return total + 1.0 if crowded or may < total else total
+
+
+@entry
+def settling_trials_within(state, numbers, room):
+    """The least m such that m further trials can meet every limit; 0 where that is out of reach.
+
+    Limits that leave no play anywhere (``SLACK`` is 0) are met up to less than one trial. ``room`` has two rows.
+    """
+    total = numbers[ROUND]
+    for _ in range(MOST_TOTALS):
+        following = _next_total(state, numbers[SLACK], total, room[0], room[1])
+        if following == total:
+            return int(total - numbers[ROUND])
+        total = following
+        if total > OUT_OF_REACH:
+            break
+    return 0
+
+
+@kernel
+def _most_lacking_group(state, slack, total, counts):
+    counts[:] = 0.0
+    for a in range(state.shape[1]):
+        if state[GROUP, a] >= 0.0:
+            counts[int(state[GROUP, a])] += state[ASSIGNED, a]
+    lacking, most = -1, 0.0
+    for group in range(counts.size):
+        lack = owed(state[GROUP_FLOOR, group], total, slack) - counts[group]
+        lacking, most = (group, lack) if lack > most else (lacking, most)
+    return lacking
+
+
+@entry
+def settling_arm(state, numbers, total, room):
+    """The next arm on the way to ``total`` trials.
+
+    The one that lacks most of its floor; if none does, of the group that lacks most (of all, if none does) the one that
+    is furthest below its ceiling. Every step for a floor or a group lessens by one what is lacking in all.
+    """
+    slack = numbers[SLACK]
+    arm, most = -1, 0.0
+    for a in range(state.shape[1]):
+        lack = owed(state[FLOOR, a], total, slack) - state[ASSIGNED, a]
+        arm, most = (a, lack) if lack > most else (arm, most)
+    if arm >= 0:
+        return arm
+    group, most = _most_lacking_group(state, slack, total, room[0]), -math.inf
+    for a in range(state.shape[1]):
+        below = allowed(state[CEILING, a], total, slack) - state[ASSIGNED, a]
+        if (group < 0 or state[GROUP, a] == group) and below > most:
+            arm, most = a, below
+    return arm
+
+
+@entry
+def settle_within(state, numbers, room, pulls):
+    """The trials of every arm after settling; returns their sum. ``state`` stays as it was."""
+    more = settling_trials_within(state, numbers, room)
+    total = numbers[ROUND] + more
+    for a in range(pulls.size):
+        pulls[a] = state[ASSIGNED, a]
+    for _ in range(more):
+        state[ASSIGNED, settling_arm(state, numbers, total, room)] += 1.0
+    for a in range(pulls.size):
+        before = pulls[a]
+        pulls[a] = state[ASSIGNED, a]
+        state[ASSIGNED, a] = before
+    return total
+
+
+@entry
+def violation_within(state, pulls, total, counts):
+    """By how much a share is outside its limits, at most."""
+    most = 0.0
+    counts[:] = 0.0
+    for a in range(pulls.size):
+        most = max(most, state[FLOOR, a] * total - pulls[a], pulls[a] - state[CEILING, a] * total)
+        if state[GROUP, a] >= 0.0:
+            counts[int(state[GROUP, a])] += pulls[a]
+    for group in range(counts.size):
+        most = max(most, state[GROUP_FLOOR, group] * total - counts[group])
+    return most / total

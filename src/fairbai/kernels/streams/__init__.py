@@ -1,0 +1,1 @@
+"""Random numbers that depend on nothing but their place, and rewards made from them."""

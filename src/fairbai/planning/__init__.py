@@ -1,0 +1,1 @@
+"""Before an experiment: what it will take."""

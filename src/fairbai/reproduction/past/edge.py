@@ -1,0 +1,298 @@
+"""Edge nodes: what it costs that they follow a published policy and report only every B trials.
+
+docs/edge.md describes the model. All runs have the proved threshold ``Mixture`` and delta = 0.01.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairbai.problems.checks import Array
+from fairbai.reproduction import scenarios as settings
+from fairbai.charts import style
+from fairbai.reproduction.past.section import Picture, Section, Table
+from fairbai.reproduction.scenarios import PaperSetting
+from fairbai.reproduction.studies import MAXIMUM_ROUNDS
+from fairbai.sampling import FairTopTwo, FairTrackAndStop, SamplingRule
+from fairbai.simulation import Runs, simulate_edges
+from fairbai.simulation.edge import COST
+from fairbai.simulation.progress import progress_bar
+from fairbai.simulation.summary import mean_and_ci95
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DELTA = 0.01
+BATCHES = (1, 10, 100, 1000, 10_000)
+NODES = (1, 4, 16, 64)
+MOST = 64_000  # trials on their way at once: more say nothing new, and take long
+SETTLED = tuple(itertools.product((1, 16), (10, 100, 1000)))
+
+LOOKS = {
+    1: style.Look(style.BLACK, "o", "-", ""),
+    4: style.Look(style.BLUE, "s", "-", ""),
+    16: style.Look(style.VERMILLION, "^", "-", ""),
+    64: style.Look(style.GREEN, "D", "-", ""),
+}
+
+
+@dataclass(frozen=True)
+class Way:
+    """A rule of the server and how the nodes follow its policies."""
+
+    name: str
+    rule: SamplingRule
+    draws: str
+    linestyle: Any
+
+
+WAYS = (
+    Way("FairTopTwo, quotas", FairTopTwo(), "quota", "-"),
+    Way("FairTopTwo, random draws", FairTopTwo(), "random", (0.0, (4.0, 1.5))),
+    Way("F-TaS, random draws", FairTrackAndStop(), "random", (0.0, (1.0, 1.2))),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """The runs of one batch size and number of nodes; ``expected`` are the trials of one node that reports each."""
+
+    setting: PaperSetting
+    way: Way
+    nodes: int
+    batch: int
+    runs: Runs
+    expected: float
+
+    @property
+    def on_their_way(self) -> int:
+        """Trials that are in the hands of the nodes."""
+        return self.nodes * self.batch
+
+    @property
+    def trials(self) -> float:
+        """All that were made."""
+        return float(self.runs.stopping_time.mean())
+
+    @property
+    def overhead(self) -> float:
+        """Trials in addition, as a share of the expected ones."""
+        return self.trials / self.expected - 1.0
+
+    @property
+    def violation(self) -> float:
+        """At the stop, over all trials that were made."""
+        return float(self.runs.violation.mean())
+
+
+def chosen() -> tuple[PaperSetting, PaperSetting]:
+    """A setting with floors that are known beforehand, and one whose floors follow from the means."""
+    (known,) = settings.select("linear", "prespecified", "antagonistic")
+    (learned,) = settings.select("scheduling", "theta_dependent", "agonistic")
+    return known, learned
+
+
+def grid() -> list[tuple[int, int]]:
+    """Nodes and batch sizes; the first is one node that reports every trial."""
+    return [(nodes, batch) for nodes, batch in itertools.product(NODES, BATCHES) if nodes * batch <= MOST]
+
+
+def section(runs: int, seed: int, progress: bool) -> Section:
+    """Simulate the nodes and describe what came out."""
+    cells, extras = _simulated(runs, seed, progress)
+    return Section(
+        name="edge-nodes",
+        title="Edge nodes that report in batches",
+        findings=_findings(cells, extras),
+        tables=(_table(cells), _settling_table(extras)),
+        pictures=(
+            Picture(
+                "edge-batches",
+                "Trials and violation against the batch size",
+                "All trials that were made over those of one node that reports every trial (above), and the mean "
+                "violation at the stop (below), against the trials B between two reports of a node. Colours and "
+                "markers are numbers of nodes M, line styles the rule and how nodes follow its policies.",
+                _curves(cells),
+            ),
+            Picture(
+                "edge-rule",
+                "The overhead against the rule for choosing B",
+                "Trials in addition, as a share of the expected trials T, against M B / T: the number of nodes matters "
+                f"only through the product. The line is the rule, overhead = {COST:g} M B / T. Cells in which M B is "
+                "less than 2 % of T are left out, and bars are 95 % intervals.",
+                _rule(cells),
+            ),
+        ),
+    )
+
+
+def _simulated(runs: int, seed: int, progress: bool) -> tuple[list[Cell], list[tuple[Cell, Cell]]]:
+    """All cells, and pairs of cells without and with settling (of the floors that are known beforehand)."""
+    shared: dict[str, Any] = {"deltas": DELTA, "runs": runs, "seed": seed, "maximum_rounds": MAXIMUM_ROUNDS}
+    cells, extras = [], []
+    known, _ = chosen()
+    total = 2 * len(WAYS) * len(grid()) + 2 * len(SETTLED)
+    with progress_bar(total, progress, unit="cells") as bar:
+        for setting, way in itertools.product(chosen(), WAYS):
+            expected = 0.0
+            for nodes, batch in grid():
+                one = _cell(setting, way, nodes, batch, expected, **shared)
+                expected = expected or one.trials
+                cells.append(Cell(setting, way, nodes, batch, one.runs, expected))
+                bar.update(1)
+                if setting is known and way.name.startswith("FairTopTwo") and (nodes, batch) in SETTLED:
+                    extras.append((cells[-1], _cell(setting, way, nodes, batch, expected, settle=True, **shared)))
+                    bar.update(1)
+    return cells, extras
+
+
+def _cell(setting: PaperSetting, way: Way, nodes: int, batch: int, expected: float, **shared: Any) -> Cell:
+    runs = simulate_edges(setting.instance, batch=batch, nodes=nodes, draws=way.draws, sampling=way.rule, **shared)
+    return Cell(setting, way, nodes, batch, runs, expected)
+
+
+def _of(cells: list[Cell], setting: PaperSetting, way: Way) -> list[Cell]:
+    return [cell for cell in cells if cell.setting is setting and cell.way is way]
+
+
+def _clear(cells: list[Cell]) -> list[Cell]:
+    """Cells whose overhead can be told from the spread of the runs, if there are many."""
+    return [cell for cell in cells if cell.on_their_way >= 0.02 * cell.expected]
+
+
+def _findings(cells: list[Cell], extras: list[tuple[Cell, Cell]]) -> list[str]:
+    known, learned = chosen()
+    quotas = [cell for setting in chosen() for cell in _of(cells, setting, WAYS[0])]
+    large = [cell for cell in quotas if cell.on_their_way >= 0.25 * cell.expected]
+    prices = np.array([cell.overhead * cell.expected / cell.on_their_way for cell in large])
+    worst = [max(cell.violation for cell in _of(cells, known, way)) for way in WAYS]
+    start = [_of(cells, known, way)[0].violation for way in WAYS]
+    moved = [_of(cells, learned, WAYS[0])[0].violation, max(cell.violation for cell in _of(cells, learned, WAYS[0]))]
+    most = {way: max(_extra(*pair) for pair in extras if pair[0].way.draws == way) for way in ("quota", "random")}
+    settled = max(float(after.runs.violation.max()) for _, after in extras)
+    return [
+        "What batches cost depends on the trials in the hands of the nodes, M B: where these are at least a quarter of "
+        f"the expected trials T, the price of FairTopTwo with quotas is {prices.min():.2f} to {prices.max():.2f} "
+        f"trials for each of them, and the rule for choosing B, B = ε T / ({COST:g} M), promises at most {COST:g}.",
+        f"With floors that are known beforehand and nodes that follow the policy by quotas, the mean violation of "
+        f"FairTopTwo is at most {worst[0]:.3%} for every B up to {BATCHES[-1]:,} and every M ({start[0]:.3%} without "
+        f"batches); with random draws it rises to {worst[1]:.3%}, and that of F-TaS is {start[2]:.3%} from the start.",
+        f"With floors that follow from the means it is {moved[0]:.2%} without batches and at most {moved[1]:.2%} with "
+        "them: what is missing is knowledge of the floors, not trials.",
+        f"Settling after the last report brings every violation to {settled:g}, with at most {most['quota']:.2%} more "
+        f"trials for quotas and {most['random']:.2%} for random draws.",
+    ]
+
+
+def _extra(before: Cell, after: Cell) -> float:
+    """Trials of settling, as a share of those before it."""
+    return after.trials / before.trials - 1.0
+
+
+def _table(cells: list[Cell]) -> Table:
+    header = ("setting", "rule", "M", "B", "trials counted", "all trials", "overhead", "rule says", "violation")
+    return Table("edge-batches", "Trials and violation by batch size B and nodes M", header, list(_rows(cells)))
+
+
+def _rows(cells: list[Cell]) -> Iterator[list[str]]:
+    for cell in cells:
+        trials, trials_ci95 = mean_and_ci95(cell.runs.stopping_time[:, 0])
+        violation, violation_ci95 = mean_and_ci95(cell.runs.violation[:, 0])
+        yield [
+            cell.setting.title,
+            cell.way.name,
+            f"{cell.nodes}",
+            f"{cell.batch:,}",
+            f"{cell.runs.decision_time.mean():,.0f}",
+            f"{trials:,.0f} ± {trials_ci95:,.0f}",
+            f"{cell.overhead:.1%}",
+            f"{COST * cell.on_their_way / cell.expected:.1%}",
+            f"{violation:.3%} ± {violation_ci95:.3%}",
+        ]
+
+
+def _settling_table(extras: list[tuple[Cell, Cell]]) -> Table:
+    rows = [
+        [
+            before.way.name,
+            f"{before.nodes}",
+            f"{before.batch:,}",
+            f"{before.violation:.3%}",
+            f"{_extra(before, after):.2%}",
+            f"{after.runs.violation.max():g}",
+        ]
+        for before, after in extras
+    ]
+    title = f"Settling after the last report ({chosen()[0].title})"
+    header = ("rule", "M", "B", "violation before", "more trials", "largest violation after")
+    return Table("edge-settling", title, header, rows)
+
+
+@style.applied()
+def _curves(cells: list[Cell]) -> "Figure":
+    figure, axes = style.panels(style.TWO_COLUMNS, 5.4, 2, 2, sharex=True)
+    for column, setting in enumerate(chosen()):
+        for way, nodes in itertools.product(WAYS, NODES):
+            found = [cell for cell in _of(cells, setting, way) if cell.nodes == nodes]
+            sizes = [cell.batch for cell in found]
+            look: dict[str, Any] = {"color": LOOKS[nodes].color, "marker": LOOKS[nodes].marker, "markersize": 3.2}
+            look |= {"linestyle": way.linestyle, "linewidth": 1.1}
+            axes[column].plot(sizes, [1.0 + cell.overhead for cell in found], **look)
+            axes[column + 2].plot(sizes, [100.0 * cell.violation for cell in found], **look)
+        axes[column].set_title(setting.title.replace(", ", ",\n"))
+        axes[column].set_yscale("log")
+        axes[column + 2].set(xscale="log", xlabel="trials between two reports of a node, $B$")
+        axes[column + 2].set_ylim(bottom=0.0)
+    axes[0].set_ylabel("all trials, over those without batches")
+    axes[2].set_ylabel("violation at the stop, %")
+    _legend(figure)
+    return figure
+
+
+def _legend(figure: "Figure") -> None:
+    """Numbers of nodes by colour and marker, ways by line style."""
+    from matplotlib.lines import Line2D
+
+    nodes = [
+        Line2D([], [], label=f"$M = {count}$", color=look.color, marker=look.marker, linestyle="none")
+        for count, look in LOOKS.items()
+    ]
+    ways = [Line2D([], [], label=way.name, color=style.GREY, linestyle=way.linestyle) for way in WAYS]
+    figure.legend(handles=[*nodes, *ways], loc="outside lower center", ncols=4)
+
+
+@style.applied()
+def _rule(cells: list[Cell]) -> "Figure":
+    figure, axes = style.panels(style.TWO_COLUMNS, 3.4, 1, 2, sharex=True, sharey=True)
+    for panel, setting in zip(axes, chosen(), strict=True):
+        _rule_panel(panel, [cell for way in WAYS for cell in _clear(_of(cells, setting, way))])
+        panel.set_title(setting.title.replace(", ", ",\n"))
+        panel.set_xlabel("trials in the hands of the nodes, $M B / T$")
+    axes[0].set_ylabel("overhead")
+    style.legend_below(figure, axes[0], 5)
+    return figure
+
+
+def _rule_panel(panel: "Axes", cells: list[Cell]) -> None:
+    ends: Array = np.array([0.02, 200.0])
+    panel.plot(ends, COST * ends, color=style.BLACK, linewidth=1.0, label=f"rule: {COST:g} $M B/T$")
+    for nodes, look in LOOKS.items():
+        found = [cell for cell in cells if cell.nodes == nodes]
+        panel.errorbar(
+            [cell.on_their_way / cell.expected for cell in found],
+            [cell.overhead for cell in found],
+            yerr=[mean_and_ci95(cell.runs.stopping_time[:, 0])[1] / cell.expected for cell in found],
+            color=look.color,
+            marker=look.marker,
+            markerfacecolor="none",
+            linestyle="none",
+            elinewidth=0.8,
+            label=f"$M = {nodes}$",
+        )
+    panel.set_xscale("log")
+    panel.set_yscale("log", nonpositive="clip")
+    panel.set_ylim(bottom=0.01)

@@ -1,0 +1,1 @@
+"""What an experiment over HTTP is: no SQL and no HTTP."""

@@ -1,0 +1,242 @@
+"""One experiment in memory: its Identifier and what the service counts beside it.
+
+The service and ``verify`` both go through these few methods, in the order of the log; so a replay gives the very same
+state.
+"""
+
+import json
+import math
+from typing import Any, Self
+
+from fairbai.identifier import Identifier, Status
+from fairbai.identifier.batches import checked
+from fairbai.identifier.snapshot import VERSION, changing
+from fairbai.problems.families import Family
+from fairbai.problems.rates import Rate
+from fairbai.sampling import SamplingRule
+from fairbai.service.domain.promises import ROUNDING, Promises
+from fairbai.stopping import StoppingRule
+
+GROWTH = 1.05  # of the trials between two points of the history
+
+encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+class Book:
+    """The state of an experiment. Arms are numbers here; their labels are in ``labels``.
+
+    Args:
+        config: The experiment as ``forms.Experiment`` describes it, with all defaults filled in.
+    """
+
+    def __init__(self, config: dict[str, Any], identifier: Identifier) -> None:
+        self.config = config
+        self.labels: list[str] = config["arms"]
+        self.lease: float | None = config["lease"]
+        self.identifier = identifier
+        self.version = 0  # events so far
+        self.tickets = 0  # the number of the next one
+        self.next_point = 1  # trials at which the history gets its next point
+        self.expired = [0] * len(self.labels)  # tickets of every arm whose time ran out and that have no reward
+        self.late = 0  # rewards that came after that
+        self.closed: dict[str, Any] | None = None  # the answer at the close
+        self.promises = Promises(identifier)
+        self._progress: float | None = None  # the evidence over its threshold, as of the last look
+        self._observed = 0  # rewards so far
+        self._next_look = 0  # trials and rewards after which the progress is found again
+
+    @classmethod
+    def read(cls, config: str, state: str) -> Self:
+        """The book that ``row`` wrote."""
+        settings, form = json.loads(config), json.loads(state)
+        identifier = form.pop("identifier")
+        book = cls(settings, Identifier.from_dict({**_fixed(settings), **identifier}))
+        counts = [int(count) for count in identifier["state"]["assigned"]]
+        over = book.identifier.decided or form["closed"] is not None
+        book.promises.restore(form.pop("promises"), counts, over)
+        book._observed = int(sum(identifier["state"]["observed"]))
+        for name, value in form.items():
+            setattr(book, name, value)
+        return book
+
+    def row(self) -> dict[str, Any]:
+        """The columns of ``experiments`` that change."""
+        identifier, answer = changing(self.identifier), self.answer()
+        return {
+            "version": self.version,
+            "state": self._state_text(identifier),
+            **answer,
+            "closed": self.closed is not None,
+            "assigned": int(sum(identifier["state"]["assigned"])),
+            "observed": int(sum(identifier["state"]["observed"])),
+            "progress": 1.0 if answer["decided"] else self._progress,
+            "floors_kept": self._floors_kept(identifier),
+        }
+
+    def _floors_kept(self, identifier: dict[str, Any]) -> bool | None:
+        """Whether every promise is kept so far; None as long as all that is promised is for the stop."""
+        promises = self.promises
+        if promises.on_every_path and not promises.kept_on_every_path():
+            return False
+        ended = self.decided and self.identifier.stopped  # by itself: who closes an experiment takes what there is
+        if ended and (self.identifier.settle or not promises.on_every_path):
+            return self._kept_at_the_end(identifier)
+        return True if promises.on_every_path or promises.none else None
+
+    def _kept_at_the_end(self, identifier: dict[str, Any]) -> bool:
+        """To less than one trial, as floors that sum to 1 can only be met so."""
+        assigned, floors = identifier["state"]["assigned"], identifier["decision"]["floors"]
+        trials = sum(assigned)
+        lacking = [floor * trials - count for floor, count in zip(floors, assigned, strict=True)]
+        return bool(max(lacking + self.promises.beyond(assigned)) < 1.0 - ROUNDING)
+
+    def _state_text(self, identifier: dict[str, Any]) -> str:
+        return encode(
+            {
+                "identifier": identifier,
+                "version": self.version,
+                "tickets": self.tickets,
+                "next_point": self.next_point,
+                "expired": self.expired,
+                "late": self.late,
+                "closed": self.closed,
+                "promises": self.promises.to_dict(),
+            }
+        )
+
+    # --- what happens -------------------------------------------------------------------------------------------
+
+    def ask(self, n: int) -> list[int]:
+        """The arms of the next tickets; fewer than n where fewer trials are left."""
+        arms: list[int] = self.identifier.ask(n)
+        self.tickets += len(arms)
+        self.promises.assign(arms)
+        return arms
+
+    def tell(self, arms: list[int], rewards: list[float], expired: list[int], late: int) -> None:
+        """Rewards of tickets; ``expired`` are the arms of those that were no longer waited for."""
+        self.identifier.tell(arms, rewards)
+        self._counted(len(arms))
+        self.late += late
+        for arm in expired:
+            self.expired[arm] -= 1
+
+    def check_rewards(self, rewards: list[float]) -> None:
+        """A ValueError for a reward that the family cannot produce."""
+        for reward in rewards:
+            self.identifier.family.statistic(reward)
+
+    def check_batch(self, pulls: list[int], sums: list[float]) -> None:
+        """A ValueError for a batch that cannot be."""
+        checked(self.identifier, pulls, sums)
+
+    def tell_batch(self, pulls: list[int], sums: list[float]) -> None:
+        """Trials that others assigned."""
+        self.identifier.tell_batch(pulls, sums)
+        self.promises.assign_batch(pulls)
+        self._counted(sum(pulls))
+
+    def _counted(self, rewards: int) -> None:
+        self._observed += rewards
+        if self.identifier.decided:
+            self.promises.freeze()
+
+    def expire(self, arms: list[int]) -> None:
+        """Tickets that are no longer waited for."""
+        for arm in arms:
+            self.expired[arm] += 1
+
+    def close(self) -> None:
+        """Freeze the answer, and what was kept until now."""
+        self.promises.freeze()
+        self.closed = {"recommendation": self.identifier.recommendation, "decided": self.identifier.decided}
+
+    # --- looking ------------------------------------------------------------------------------------------------
+
+    @property
+    def decided(self) -> bool:
+        """Whether the answer was found, before the close if there was one."""
+        return self.identifier.decided if self.closed is None else bool(self.closed["decided"])
+
+    @property
+    def stopped(self) -> bool:
+        """Whether no more arms are given out."""
+        return self.closed is not None or self.identifier.stopped
+
+    @property
+    def recommendation(self) -> str | None:
+        """The label of the best arm so far."""
+        arm = self.identifier.recommendation if self.closed is None else self.closed["recommendation"]
+        return None if arm is None else self.labels[arm]
+
+    def answer(self) -> dict[str, Any]:
+        """What clients want to know after every call."""
+        return {"decided": self.decided, "stopped": self.stopped, "recommendation": self.recommendation}
+
+    def look(self) -> Status:
+        """Find the progress, which takes too long for every reward, and when it is to be found again."""
+        status, seen = self.identifier.status(), self.identifier.trials + self._observed
+        self._next_look = max(seen + 1, math.ceil(seen * GROWTH))
+        self._progress = progress_of(status)
+        return status
+
+    def point(self, milestone: bool = False) -> tuple[int, dict[str, Any]] | None:
+        """The trials so far and a point of the history, if it is time for one, or there is something to remember."""
+        trials = self.identifier.trials
+        due = milestone or trials >= self.next_point
+        if not due and trials + self._observed < self._next_look:
+            return None
+        status = self.look()
+        if not due:
+            return None
+        self.next_point = max(trials + 1, math.ceil(trials * GROWTH))
+        return trials, {
+            "observed": int(status.observed.sum()),
+            "shares": status.shares.tolist(),
+            "means": means(status),
+            "glr": finite(status.glr),
+            "threshold": finite(status.threshold),
+        }
+
+
+def new_book(config: dict[str, Any]) -> Book:
+    """The book of an experiment that begins."""
+    identifier = Identifier(
+        arms=len(config["arms"]),
+        delta=config["delta"],
+        family=Family.from_dict(config["family"]),
+        rates=Rate.from_dict(config["rates"]),
+        sampling=SamplingRule.from_dict(config["sampling"]),
+        stopping=StoppingRule.from_dict(config["stopping"]),
+        settle=config["settle"],
+        seed=config["seed"],
+    )
+    form = identifier.to_dict()
+    for name in ("rates", "sampling"):
+        if form[name] is None:
+            raise ValueError(f"{name} must not be Python code, got kind {config[name]!r}")
+    filled = {name: form[name] for name in ("family", "rates", "sampling", "stopping")}
+    return Book({**config, **filled}, identifier)
+
+
+def _fixed(config: dict[str, Any]) -> dict[str, Any]:
+    """The parts of a snapshot that never change."""
+    names = ("delta", "family", "rates", "sampling", "stopping", "settle", "seed")
+    return {"version": VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
+
+
+def progress_of(status: Status) -> float | None:
+    """How far the evidence is on its way to the threshold, from 0 to 1; None before every arm has a reward."""
+    if status.recommendation is None or not math.isfinite(status.glr) or not status.threshold > 0.0:
+        return None
+    return min(1.0, max(0.0, status.glr / status.threshold))
+
+
+def means(status: Status) -> list[float | None]:
+    """The means, with None for an arm that has none."""
+    return [finite(mean) for mean in status.means.tolist()]
+
+
+def finite(value: float) -> float | None:
+    """JSON has no infinity and no nan: null stands for them."""
+    return float(value) if math.isfinite(value) else None

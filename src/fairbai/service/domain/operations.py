@@ -1,0 +1,298 @@
+"""What clients do to an experiment. Each operation happens as a whole, or is refused and changes nothing."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from fairbai.service.domain.book import Book, encode
+from fairbai.service.domain.refusals import Refusal, invalid
+
+WINNER = "winner"  # the ticket of those who are served the winner after the stop; its rewards are not counted
+
+
+class Ticket(NamedTuple):
+    """A trial that was given out."""
+
+    arm: int
+    expires_at: float | None
+    waiting: bool
+    reward: float | None
+
+
+@dataclass
+class Page:
+    """An experiment in a transaction: its book, the rows that the operations need, and the rows that they write."""
+
+    experiment: str
+    book: Book
+    at: float
+    tickets: dict[int, Ticket] = field(default_factory=dict)
+    keyed: dict[str, dict[str, Any]] = field(default_factory=dict)
+    new_events: list[dict[str, Any]] = field(default_factory=list)
+    new_tickets: list[dict[str, Any]] = field(default_factory=list)
+    new_points: list[dict[str, Any]] = field(default_factory=list)
+    told: list[dict[str, Any]] = field(default_factory=list)
+    expired: list[dict[str, Any]] = field(default_factory=list)
+
+    def log(self, kind: str, data: dict[str, Any], key: str | None = None) -> None:
+        """Append to the log."""
+        self.book.version += 1
+        self.new_events.append(
+            {
+                "experiment": self.experiment,
+                "sequence": self.book.version,
+                "at": self.at,
+                "kind": kind,
+                "key": key,
+                "data": encode(data),
+            }
+        )
+        if key is not None:
+            self.keyed[key] = data
+
+    def milestones(self, was_decided: bool, was_stopped: bool) -> None:
+        """Log what an operation brought about, and keep a point of the history there, and when it is time."""
+        book = self.book
+        if book.decided and not was_decided:
+            status = book.identifier.status()
+            self.log(
+                "decided",
+                {"recommendation": book.identifier.recommendation, "glr": status.glr, "threshold": status.threshold},
+            )
+        if book.stopped and not was_stopped and book.closed is None:
+            self.log("stopped", {"recommendation": book.identifier.recommendation})
+        if found := book.point(milestone=(book.decided, book.stopped) != (was_decided, was_stopped)):
+            trials, data = found
+            if self.new_points and self.new_points[-1]["trials"] == trials:
+                del self.new_points[-1]  # a point a number of trials: the latest
+            point = {"experiment": self.experiment, "trials": trials, "at": self.at, "data": encode(data)}
+            self.new_points.append(point)
+
+
+@dataclass
+class Operation(ABC):
+    """Something that is done to one experiment.
+
+    Attributes:
+        experiment: Its id.
+        key: What the client named the operation, so that repeating it does not do it twice.
+    """
+
+    experiment: str
+    key: str | None = None
+
+    @property
+    def size(self) -> int:
+        """About how many rows it writes."""
+        return 1
+
+    def numbers(self) -> Sequence[int]:
+        """The tickets whose rows it needs."""
+        return ()
+
+    def apply(self, page: Page) -> Any:
+        """Do it, in memory and on the page; returns what the client hears when the page is on disk."""
+        was = page.book.decided, page.book.stopped
+        result = self.act(page)
+        page.milestones(*was)
+        return result
+
+    @abstractmethod
+    def act(self, page: Page) -> Any:
+        """The operation itself; a Refusal is raised before anything changes."""
+
+
+@dataclass
+class Ask(Operation):
+    """Tickets for the next n trials."""
+
+    n: int = 1
+    serve_winner: bool = False
+
+    @property
+    def size(self) -> int:
+        """The tickets."""
+        return self.n
+
+    def act(self, page: Page) -> dict[str, Any]:
+        """Assign arms."""
+        book = page.book
+        if self.key is not None and (before := page.keyed.get(self.key)):
+            if (before["n"], before["serve_winner"]) != (self.n, self.serve_winner):
+                raise _key_used("Idempotency-Key", _shown(**before), _shown(self.n, self.serve_winner))
+            return self._answer(book, before["first"], before["arms"], before["expires_at"])
+        if book.stopped:
+            return self._after_the_stop(book)
+        first = book.tickets
+        arms = book.ask(self.n)
+        expires_at = None if book.lease is None else page.at + book.lease
+        data = {"first": first, "n": self.n, "serve_winner": self.serve_winner, "arms": arms, "expires_at": expires_at}
+        page.log("asked", data, self.key)
+        for number, arm in enumerate(arms, first):
+            ticket = page.tickets[number] = Ticket(arm, expires_at, True, None)
+            page.new_tickets.append({"experiment": page.experiment, "number": number, **ticket._asdict()})
+        return self._answer(book, first, arms, expires_at)
+
+    def _answer(self, book: Book, first: int, arms: list[int], expires_at: float | None) -> dict[str, Any]:
+        labels = book.labels
+        given = [{"ticket": str(number), "arm": labels[arm]} for number, arm in enumerate(arms, first)]
+        return {"tickets": given, "expires_at": expires_at, "winner": False}
+
+    def _after_the_stop(self, book: Book) -> dict[str, Any]:
+        winner = book.recommendation
+        if self.serve_winner and winner is not None:
+            return {"tickets": [{"ticket": WINNER, "arm": winner}] * self.n, "expires_at": None, "winner": True}
+        raise stopped(book)
+
+
+@dataclass
+class Tell(Operation):
+    """Rewards of tickets, each a number and a reward; all or nothing."""
+
+    rewards: list[tuple[int | None, float]] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """The rewards."""
+        return len(self.rewards)
+
+    def numbers(self) -> Sequence[int]:
+        """The tickets."""
+        return [number for number, _ in self.rewards if number is not None]
+
+    def act(self, page: Page) -> dict[str, Any]:
+        """Count those that are new."""
+        fresh = self._fresh(page)
+        late = [number for number in fresh if not page.tickets[number].waiting or self._overdue(page, number)]
+        if fresh:
+            self._count(page, fresh, late)
+        return {"accepted": len(self.rewards), "counted": len(fresh), "late": len(late), **page.book.answer()}
+
+    def _fresh(self, page: Page) -> dict[int, float]:
+        """The rewards that are not yet known."""
+        fresh: dict[int, float] = {}
+        for number, reward in self.rewards:
+            if number is None and (page.book.stopped or page.book.decided):
+                continue  # of somebody who was served the winner
+            ticket = page.tickets.get(number) if number is not None else None
+            if number is None or ticket is None:
+                raise no_such_ticket(WINNER if number is None else str(number))
+            known = fresh.get(number) if ticket.reward is None else ticket.reward
+            if known is None:
+                fresh[number] = reward
+            elif known != reward:
+                detail = f"ticket {number} must have reward {known!r}, which it was told before, got {reward!r}"
+                raise Refusal(409, "Another reward was told", detail, ticket=str(number), reward=known)
+        return fresh
+
+    def _overdue(self, page: Page, number: int) -> bool:
+        expires_at = page.tickets[number].expires_at
+        return expires_at is not None and expires_at < page.at
+
+    def _count(self, page: Page, fresh: dict[int, float], late: list[int]) -> None:
+        numbers, rewards = list(fresh), list(fresh.values())
+        arms = [page.tickets[number].arm for number in numbers]
+        expired = [page.tickets[number].arm for number in late if not page.tickets[number].waiting]
+        try:
+            page.book.check_rewards(rewards)
+        except ValueError as error:
+            raise invalid(str(error)) from None
+        page.book.tell(arms, rewards, expired, len(late))
+        data = {"tickets": numbers, "arms": arms, "rewards": rewards, "late": late, "expired": expired}
+        page.log("told", data)
+        for number, reward in fresh.items():
+            page.tickets[number] = page.tickets[number]._replace(waiting=False, reward=reward)
+            page.told.append({"of_experiment": page.experiment, "of_number": number, "new_reward": reward})
+
+
+@dataclass
+class Batch(Operation):
+    """Sufficient statistics of trials that others assigned."""
+
+    pulls: list[int] = field(default_factory=list)
+    sums: list[float] = field(default_factory=list)
+
+    def act(self, page: Page) -> dict[str, Any]:
+        """Count it, once."""
+        assert self.key is not None
+        trials = sum(self.pulls)
+        if before := page.keyed.get(self.key):
+            if before["pulls"] != self.pulls or before["sums"] != self.sums:
+                raise _key_used("batch", "other pulls or sums", "these")
+            return {"accepted": trials, "counted": 0, **page.book.answer()}
+        try:
+            page.book.check_batch(self.pulls, self.sums)
+        except ValueError as error:
+            raise invalid(str(error)) from None
+        page.book.tell_batch(self.pulls, self.sums)
+        page.log("batch", {"pulls": self.pulls, "sums": self.sums}, self.key)
+        return {"accepted": trials, "counted": trials, **page.book.answer()}
+
+
+@dataclass
+class Expire(Operation):
+    """Tickets whose lease ran out."""
+
+    tickets: list[int] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """The tickets."""
+        return len(self.tickets)
+
+    def numbers(self) -> Sequence[int]:
+        """The tickets."""
+        return self.tickets
+
+    def act(self, page: Page) -> int:
+        """Expire those that are still waited for; returns how many."""
+        rows = page.tickets
+        due = [number for number in self.tickets if number in rows and rows[number].waiting]
+        if due:
+            arms = [rows[number].arm for number in due]
+            page.book.expire(arms)
+            page.log("expired", {"tickets": due, "arms": arms})
+            for number in due:
+                rows[number] = rows[number]._replace(waiting=False)
+                page.expired.append({"of_experiment": page.experiment, "of_number": number})
+        return len(due)
+
+
+@dataclass
+class Close(Operation):
+    """The stop by hand. It cannot be undone, and doing it again changes nothing."""
+
+    def act(self, page: Page) -> dict[str, Any]:
+        """Freeze the answer."""
+        if page.book.closed is None:
+            page.book.close()
+            page.log("closed", page.book.closed or {})
+        return page.book.answer()
+
+
+def stopped(book: Book) -> Refusal:
+    """409: there are no more arms to ask for."""
+    how = "was closed" if book.closed is not None else "has stopped"
+    detail = f"the experiment {how}: {book.recommendation!r} is its recommendation"
+    return Refusal(409, "The experiment is over", detail, **book.answer())
+
+
+def no_such_ticket(ticket: str) -> Refusal:
+    """404: nobody was given this ticket."""
+    return Refusal(404, "No such ticket", f"ticket must be one of this experiment, got {ticket!r}", ticket=ticket)
+
+
+def _shown(n: int, serve_winner: bool, **_: Any) -> str:
+    return f"an ask of n = {n}{' with serve_winner' if serve_winner else ''}"
+
+
+def _key_used(name: str, before: str, now: str) -> Refusal:
+    return Refusal(409, "The key was used before", f"{name} must be new: it stands for {before}, got {now}")
+
+
+def read_event(data: str) -> dict[str, Any]:
+    """The data of an event."""
+    found: dict[str, Any] = json.loads(data)
+    return found

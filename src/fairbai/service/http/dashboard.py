@@ -1,0 +1,107 @@
+"""The calls that the pages make, beside those of all clients."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from pydantic import TypeAdapter
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from fairbai import __version__
+from fairbai.service.domain.refusals import Refusal
+from fairbai.service.http import answers, forms, planning, sessions, trials, views
+from fairbai.service.http.routes import described_body, json_answer, service_of
+from fairbai.service.storage.keys import Keyring, find_key, key_id
+
+router = APIRouter(prefix="/v1", tags=["dashboard"])
+PLAN = TypeAdapter(forms.Plan)
+HTML: dict[str, Any] = {"content": {"text/html": {"schema": {"type": "string"}}}}
+
+
+@router.get("/session", response_model=answers.Session)
+async def session(request: Request) -> Response:
+    """Whose key this is, and what a page needs to know to use it."""
+    service = service_of(request)
+    token, _ = sessions.token_of(dict(request.scope["headers"]))
+    key = await run_in_threadpool(find_key, service.database, key_id(token))
+    assert key is not None  # the gate has seen it
+    return json_answer(
+        {
+            "role": key.role,
+            "name": key.name,
+            "csrf": sessions.csrf_token(token),
+            "version": __version__,
+            "demo": service.demo,
+        },
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+@router.post("/plan", response_model=answers.Planned, openapi_extra=described_body("Plan"))
+async def plan(request: Request) -> Response:
+    """What an experiment will cost, about: its trials, the price of its floors, the shares of its arms."""
+    form: forms.Plan = trials.parse(PLAN, await request.body())
+    return json_answer(await run_in_threadpool(planning.planned, form))
+
+
+# --- one experiment ---------------------------------------------------------------------------------------------
+
+
+@router.get("/experiments/{experiment}/figures", response_model=answers.Figures)
+async def figures(request: Request, experiment: str) -> Response:
+    """Charts of an experiment, for plotly."""
+    return json_answer(await run_in_threadpool(views.figures, service_of(request).database, experiment))
+
+
+@router.get("/experiments/{experiment}/summary", response_model=answers.Summary)
+async def summary(request: Request, experiment: str) -> Response:
+    """The experiment in a sentence."""
+    return json_answer(await run_in_threadpool(views.summary, service_of(request).database, experiment))
+
+
+@router.get("/experiments/{experiment}/audit", response_model=answers.Audit)
+async def audit(request: Request, experiment: str) -> Response:
+    """What was promised, and what was kept of it."""
+    service = service_of(request)
+    replay = service.replays.result(experiment)
+    return json_answer(await run_in_threadpool(views.audit, service.database, experiment, replay))
+
+
+@router.get("/experiments/{experiment}/report", response_class=Response, responses={200: HTML})
+async def report(request: Request, experiment: str) -> Response:
+    """A report in one HTML file, to keep and to send."""
+    service = service_of(request)
+    replay = service.replays.result(experiment)
+    page = await run_in_threadpool(views.report, service.database, experiment, replay)
+    headers = {
+        "Content-Disposition": f'attachment; filename="fairbai-{experiment}.html"',
+        "Content-Security-Policy": "sandbox",  # it is a file to keep, and no page of ours
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-store",
+    }
+    return Response(page, headers=headers, media_type="text/html; charset=utf-8")
+
+
+@router.get("/experiments/{experiment}/stream", include_in_schema=False)
+async def stream(request: Request, experiment: str) -> Response:
+    """The status whenever it has changed, as server-sent events."""
+    service = service_of(request)
+    token, _ = sessions.token_of(dict(request.scope["headers"]))
+    address = request.client.host if request.client else ""
+    return await service.streams.open(experiment, lambda: _good(service.keyring, token, address))
+
+
+async def _good(keyring: Keyring, token: str, address: str) -> bool:
+    """Whether a key is still good: as for requests, from memory for a few seconds."""
+    try:
+        return bool(keyring.recall(token) or await run_in_threadpool(keyring.role, token, address))
+    except Refusal:
+        return False
+
+
+@router.get("/experiments/{experiment}/audit/replay", include_in_schema=False)
+async def replay(request: Request, experiment: str) -> Response:
+    """Replay the log: lines of JSON with the progress, and at last what differs."""
+    service = service_of(request)
+    await run_in_threadpool(service.labels, experiment)  # 404 before anything begins
+    return service.replays.begin(experiment)

@@ -1,0 +1,144 @@
+"""The report of an experiment: one HTML file that needs nothing beside it and loads nothing from anywhere.
+
+Labels are the users' own words, so all text is escaped; and the file allows only its own two scripts, by their hashes.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fairbai.service.http.pages.pages import plotly_js
+from fairbai.service.reading.summary import percentage
+
+Answer = dict[str, Any]
+
+HERE = Path(__file__).with_name("pages")
+TITLES = {
+    "shares": "Shares of the trials",
+    "means": "Means, with intervals that hold at all times",
+    "evidence": "Evidence for the answer",
+    "trials": "Trials over time",
+}
+
+
+class Parts(NamedTuple):
+    """What all reports have in common."""
+
+    library: str
+    drawing: str
+    style: str
+    policy: str
+
+
+@lru_cache(maxsize=1)
+def _parts() -> Parts:
+    library = plotly_js().read_text(encoding="utf-8")
+    drawing = (HERE / "report.js").read_text(encoding="utf-8")
+    if "</script" in library or "</script" in drawing:
+        raise ValueError("a script inside a page must not hold its own end tag")
+    hashes = " ".join(f"'sha256-{_hash(script)}'" for script in (library, drawing))
+    policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+    return Parts(library, drawing, (HERE / "report.css").read_text(encoding="utf-8"), policy)
+
+
+def _hash(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def written(status: Answer, summary: Answer, audit: Answer, figures: Answer) -> str:
+    """The report, from what the calls of the same names answer."""
+    parts, name = _parts(), escape(status["name"])
+    charts = "".join(
+        f'<section><h2>{TITLES[chart]}</h2><div class="figure" id="figure-{chart}"></div></section>'
+        for chart in figures["figures"]
+    )
+    return "\n".join(
+        [
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{parts.policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{name}</title>\n<style>\n{parts.style}</style></head><body>",
+            f'<header><h1>{name}</h1><p class="sentence">{escape(summary["sentence"])}</p></header>',
+            f"<section><h2>Arms</h2>{_arms(status)}</section>",
+            charts,
+            f"<section><h2>Promises</h2>{_audit(audit)}</section>",
+            f"<section><h2>Settings</h2>{_settings(status)}</section>",
+            f"<footer>Experiment {escape(status['id'])}, begun {escape(status['created_at'])}, at event "
+            f"{status['version']:,} of its log. Made by fairbai {escape(audit['library'])}.</footer>",
+            f'<script type="application/json" id="figures">{_data(figures["figures"])}</script>',
+            f"<script>{parts.library}</script>",
+            f"<script>{parts.drawing}</script>",
+            "</body></html>\n",
+        ]
+    )
+
+
+def _data(content: Any) -> str:
+    """JSON in which no browser can find the end of a script."""
+    text = json.dumps(content, allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _arms(status: Answer) -> str:
+    rows = [
+        [
+            arm["arm"],
+            f"{arm['assigned']:,}",
+            f"{arm['observed']:,}",
+            percentage(arm["share"], 2),
+            percentage(arm["floor"], 2),
+            _number(arm["mean"]),
+            f"{_number(arm['interval'][0])} to {_number(arm['interval'][1])}",
+        ]
+        for arm in status["arms"]
+    ]
+    return _table(["Arm", "Trials", "Rewards", "Share", "Floor", "Mean reward", "Interval"], rows)
+
+
+def _audit(audit: Answer) -> str:
+    promised = "".join(f"<li>{escape(sentence)}</li>" for sentence in audit["promise"]["sentences"])
+    found = "".join(f"<li>{escape(sentence)}</li>" for sentence in audit["findings"])
+    rows = [
+        [
+            arm["arm"],
+            _number(arm["behind"]),
+            _number(arm["behind_allowed"]),
+            _number(arm["above"]),
+            _number(arm["missing"]),
+        ]
+        for arm in audit["arms"]
+    ]
+    heads = ["Arm", "Furthest behind its floor (trials)", "Allowed", "Furthest above its ceiling", "Missing at the end"]
+    return f"<ul>{promised}</ul><h3>What was kept</h3><ul>{found}</ul>{_replay(audit)}{_table(heads, rows)}"
+
+
+def _replay(audit: Answer) -> str:
+    replay = audit["replay"]
+    if replay is None:
+        return "<p>The log was not replayed for this report.</p>"
+    differs = f"{len(replay['differences'])} differences" if replay["differences"] else "no difference"
+    return f"<p>The log was replayed at {escape(replay['at'])}: {replay['checked']:,} events, {differs}.</p>"
+
+
+def _settings(status: Answer) -> str:
+    rows = [[name, value if isinstance(value, str) else json.dumps(value)] for name, value in status["config"].items()]
+    return _table(["Setting", "Value"], rows, words=True)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], words: bool = False) -> str:
+    side = ' class="words"' if words else ""
+    head = "".join(f'<th scope="col"{side}>{escape(name)}</th>' for name in heads)
+    body = "".join(
+        f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td{side}>{escape(cell)}</td>" for cell in rest)}</tr>'
+        for first, *rest in rows
+    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.4g}"

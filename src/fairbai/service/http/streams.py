@@ -1,0 +1,121 @@
+"""Server-sent events: the status of an experiment whenever it has changed.
+
+Streams look at the database once a second, in threads, and share what they find. They end by themselves when the server
+is told to stop, because it would else wait for them for ever, and soon after their key is revoked.
+"""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import select
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from fairbai.service.domain.book import encode
+from fairbai.service.domain.refusals import no_such_experiment, unavailable
+from fairbai.service.reading.status import status
+from fairbai.service.storage.database import Database
+from fairbai.service.storage.schema import experiments
+
+MOST = 100  # of a worker
+EVERY = 1.0  # seconds between two looks
+HEARTBEAT = 15.0  # seconds after which a comment keeps proxies from closing the connection
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+class Streams:
+    """The streams of a worker.
+
+    Args:
+        database: Where the experiments are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._open = 0
+        self._closing = False
+        self._event = lru_cache(maxsize=MOST)(self._status_event)
+
+    def close(self) -> None:
+        """End all of them."""
+        self._closing = True
+
+    async def open(self, experiment: str, good: Callable[[], Awaitable[bool]]) -> StreamingResponse:
+        """A stream, which ends when ``good`` says that its key is not any more; a Refusal if there are too many."""
+        await run_in_threadpool(self._version, experiment)
+        if self._open >= MOST:
+            raise unavailable(f"at most {MOST} streams are open at a time: ask for the status instead")
+        self._open += 1
+        return Counted(self._events(experiment, good), "text/event-stream", self._release)
+
+    def _release(self) -> None:
+        self._open -= 1
+
+    @property
+    def _ending(self) -> bool:
+        return self._closing or told_to_stop()
+
+    async def _events(self, experiment: str, good: Callable[[], Awaitable[bool]]) -> AsyncIterator[str]:
+        seen, silent = -1, 0.0
+        while not self._ending and await good():
+            version = await run_in_threadpool(self._version, experiment)
+            if version != seen:
+                event, seen, over = await run_in_threadpool(self._event, experiment, version)
+                yield event
+                if over:
+                    yield "event: end\ndata: {}\n\n"
+                    return
+                silent = 0.0
+            elif silent >= HEARTBEAT:
+                yield ": still here\n\n"
+                silent = 0.0
+            await asyncio.sleep(EVERY)
+            silent += EVERY
+
+    def _version(self, experiment: str) -> int:
+        with self._database.reader.connect() as connection:
+            statement = select(experiments.c.version).where(experiments.c.id == experiment)
+            version: int | None = connection.execute(statement).scalar_one_or_none()
+        if version is None:
+            raise no_such_experiment(experiment)
+        return version
+
+    def _status_event(self, experiment: str, version: int) -> tuple[str, int, bool]:
+        """The event, the version that it is of (at least ``version``), and whether the experiment is over with it.
+
+        Late rewards and batches are still counted after that, but nobody waits for them.
+        """
+        found = status(self._database, experiment)
+        event = f"id: {found['version']}\nevent: status\ndata: {encode(found)}\n\n"
+        return event, found["version"], found["stopped"] and found["pending"] == 0
+
+
+class Counted(StreamingResponse):
+    """A stream that is counted until it ends, however it ends.
+
+    Args:
+        pieces: What is sent.
+        media_type: Its kind.
+        release: Called at the end, once.
+    """
+
+    def __init__(self, pieces: AsyncIterator[str], media_type: str, release: Callable[[], None]) -> None:
+        super().__init__(pieces, media_type=media_type, headers=HEADERS)
+        self._release = release
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._release()
+
+
+def told_to_stop() -> bool:
+    """Whether uvicorn was told to stop: it waits for open streams before it tells the application."""
+    handler: Any = signal.getsignal(signal.SIGTERM)
+    return bool(getattr(getattr(handler, "__self__", None), "should_exit", False))

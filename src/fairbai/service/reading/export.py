@@ -1,0 +1,134 @@
+"""The log of an experiment as csv, ndjson or parquet: a row a ticket, in the order in which things happened."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from fairbai.service.domain.book import encode
+from fairbai.service.domain.operations import read_event
+from fairbai.service.reading.status import iso, row_of
+from fairbai.service.storage.database import Database
+from fairbai.service.storage.logs import part_of_log
+
+COLUMNS = ("sequence", "at", "kind", "ticket", "arm", "reward", "late", "pulls", "detail")
+MOST_LINES = 5_000  # of a piece
+FORMULA = ("=", "+", "-", "@")  # what a spreadsheet would take for one
+MEDIA = {
+    "csv": "text/csv; charset=utf-8",
+    "ndjson": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+}
+Line = dict[str, Any]
+
+
+def export(database: Database, experiment: str, form: str) -> Iterator[bytes]:
+    """The log as it is now, piece by piece."""
+    row = row_of(database, experiment)
+    labels = json.loads(row.config)["arms"]
+    lines = (line for event in _events(database, experiment, row.version) for line in _lines(event, labels))
+    return {"csv": _csv, "ndjson": _ndjson, "parquet": _parquet}[form](_pieces(lines))
+
+
+def _events(database: Database, experiment: str, end: int) -> Iterator[Any]:
+    """The log, each part from a short transaction: a slow reader holds nothing up."""
+    after = 0
+    while after < end:
+        with database.reader.connect() as connection:
+            part = part_of_log(connection, experiment, after, end)
+        if not part:
+            return
+        yield from part
+        after = part[-1].sequence
+
+
+def _pieces(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    """So many lines at a time."""
+    while piece := list(islice(lines, MOST_LINES)):
+        yield piece
+
+
+def _lines(row: Any, labels: list[str]) -> Iterator[Line]:
+    """An event has a line for each of its tickets, or arms; one line if it has none."""
+    data = read_event(row.data)
+    line = dict.fromkeys(COLUMNS) | {"sequence": row.sequence, "at": iso(row.at), "kind": row.kind}
+    if row.kind == "asked":
+        for number, arm in enumerate(data["arms"], data["first"]):
+            yield line | {"ticket": str(number), "arm": labels[arm]}
+    elif row.kind == "told":
+        late = set(data["late"])
+        for number, arm, reward in zip(data["tickets"], data["arms"], data["rewards"], strict=True):
+            yield line | {"ticket": str(number), "arm": labels[arm], "reward": reward, "late": number in late}
+    elif row.kind == "expired":
+        for number, arm in zip(data["tickets"], data["arms"], strict=True):
+            yield line | {"ticket": str(number), "arm": labels[arm]}
+    elif row.kind == "batch":
+        name = row.key.split(":", 2)[2]
+        for label, pulls, total in zip(labels, data["pulls"], data["sums"], strict=True):
+            yield line | {"arm": label, "reward": total, "pulls": pulls, "detail": encode({"batch": name})}
+    else:
+        arm = data.get("recommendation")
+        yield line | {"arm": None if arm is None else labels[arm], "detail": encode(data)}
+
+
+def _csv(pieces: Iterator[list[Line]]) -> Iterator[bytes]:
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, COLUMNS)
+    writer.writeheader()
+    for lines in pieces:
+        writer.writerows(line | {"arm": _no_formula(line["arm"])} for line in lines)
+        yield buffer.getvalue().encode()
+        buffer.seek(0)
+        buffer.truncate()
+
+
+def _no_formula(label: str | None) -> str | None:
+    """A label that a spreadsheet shows and does not compute: anybody may have chosen it."""
+    return f"'{label}" if label is not None and label.startswith(FORMULA) else label
+
+
+def _ndjson(pieces: Iterator[list[Line]]) -> Iterator[bytes]:
+    for lines in pieces:
+        yield "".join(encode(line) + "\n" for line in lines).encode()
+
+
+def _parquet(pieces: Iterator[list[Line]]) -> Iterator[bytes]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    types = {"sequence": pa.int64(), "reward": pa.float64(), "late": pa.bool_(), "pulls": pa.int64()}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in COLUMNS])
+    sink = _Sink()
+    with parquet.ParquetWriter(sink, schema) as writer:
+        for lines in pieces:
+            writer.write_table(pa.Table.from_pylist(lines, schema))
+            yield sink.taken()
+    yield sink.taken()
+
+
+class _Sink(io.RawIOBase):
+    """A file that is written once and taken away in pieces."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pieces: list[bytes] = []
+        self._position = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        piece = bytes(data)
+        self._pieces.append(piece)
+        self._position += len(piece)
+        return len(piece)
+
+    def tell(self) -> int:
+        return self._position
+
+    def taken(self) -> bytes:
+        """What was written since the last time."""
+        pieces, self._pieces = self._pieces, []
+        return b"".join(pieces)

@@ -1,0 +1,72 @@
+"""The list of experiments: filtered, sorted, and a page at a time."""
+
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, and_, func, not_, or_, select
+
+from fairbai.service.domain.refusals import no_such_experiment
+from fairbai.service.reading.status import iso
+from fairbai.service.storage.database import Database
+from fairbai.service.storage.schema import experiments
+
+State = Literal["running", "decided", "closed"]
+Sort = Literal["created", "name", "trials", "progress"]
+
+NAMES = (
+    *("id", "name", "created_at", "decided", "stopped", "closed"),
+    *("recommendation", "arms", "observed", "progress", "floors_kept"),
+)
+COLUMNS: list[ColumnElement[Any]] = [
+    *(experiments.c[name] for name in NAMES),
+    experiments.c.assigned.label("trials"),
+]
+
+STATES: dict[str, ColumnElement[bool]] = {  # the first that holds, of closed, decided and running
+    "closed": experiments.c.closed,
+    "decided": and_(experiments.c.decided, not_(experiments.c.closed)),
+    "running": not_(or_(experiments.c.decided, experiments.c.closed)),
+}
+SORTS: dict[str, ColumnElement[Any]] = {
+    "created": experiments.c.created_at,
+    "name": func.lower(experiments.c.name),
+    "trials": experiments.c.assigned,
+    "progress": func.coalesce(experiments.c.progress, -1.0),
+}
+
+
+def listed(
+    database: Database,
+    limit: int,
+    after: str | None = None,
+    state: State | None = None,
+    search: str = "",
+    sort: Sort = "created",
+    descending: bool = True,
+) -> dict[str, Any]:
+    """Experiments; ``after`` is the last id of the page before, in the same order."""
+    by, key = SORTS[sort], experiments.c.id
+    order = (by.desc(), key.desc()) if descending else (by, key)
+    statement = select(*COLUMNS).order_by(*order).limit(limit + 1)
+    if state is not None:
+        statement = statement.where(STATES[state])
+    if search:
+        statement = statement.where(experiments.c.name.icontains(search, autoescape=True))
+    with database.reader.connect() as connection:
+        if after is not None:
+            found = connection.execute(select(by.label("value")).where(key == after)).one_or_none()
+            if found is None:
+                raise no_such_experiment(after)
+            beyond, then = (by < found.value, key < after) if descending else (by > found.value, key > after)
+            statement = statement.where(or_(beyond, and_(by == found.value, then)))
+        rows = connection.execute(statement).all()
+    lines = [_line(dict(row._mapping)) for row in rows[:limit]]
+    return {"experiments": lines, "next": lines[-1]["id"] if len(rows) > limit else None}
+
+
+def _line(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "created_at": iso(row["created_at"]), "state": state_of(row["decided"], row["closed"])}
+
+
+def state_of(decided: bool, closed: bool) -> State:
+    """The state as lists have it."""
+    return "closed" if closed else "decided" if decided else "running"

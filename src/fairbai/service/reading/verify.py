@@ -1,0 +1,158 @@
+"""Replaying logs: what is stored must be exactly what the log gives."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select
+
+from fairbai.service.domain.book import encode, new_book
+from fairbai.service.domain.operations import Ask, Batch, Close, Expire, Operation, Page, Tell, Ticket, read_event
+from fairbai.service.storage.database import Database
+from fairbai.service.storage.logs import whole_log
+from fairbai.service.storage.schema import events, experiments, history, tickets
+
+CHUNK = 1_000  # tickets that are read at a time
+
+
+def verify(database: Database) -> Iterator[tuple[str, list[str]]]:
+    """The id of every experiment, and where its log and its state differ; nothing should."""
+    with database.reader.connect() as connection:
+        names = connection.execute(select(experiments.c.id).order_by(experiments.c.created_at)).scalars().all()
+    for name in names:
+        with database.snapshot() as connection:
+            yield name, verify_experiment(connection, name)
+
+
+def verify_experiment(
+    connection: Connection, experiment: str, progress: Callable[[int], None] = lambda checked: None
+) -> list[str]:
+    """Replay the log of an experiment from its creation; returns what differs, in words.
+
+    Args:
+        connection: Sees the database as it was at one moment, so that the service may go on meanwhile.
+        experiment: Its id.
+        progress: Hears how many events are checked.
+    """
+    row = connection.execute(select(experiments).where(experiments.c.id == experiment)).one()
+    log = whole_log(connection, experiment, row.version)
+    first = next(log, None)
+    if first is None or first.kind != "created":
+        return [f"event 1 must be created, got {None if first is None else first.kind}"]
+    try:
+        page = _begun(experiment, first)
+    except Exception as error:
+        return [f"event 1 (created) cannot be repeated: {error}"]
+    kept = _Kept(connection, experiment)
+    differences = _compare_event(page, first)
+    for event in log:
+        if differences:
+            return differences  # what follows would differ too
+        if not page.new_events:
+            page.at = event.at
+            try:
+                _operation(experiment, event).apply(page)
+            except Exception as error:
+                return [f"event {event.sequence} ({event.kind}) cannot be repeated: {error}"]
+        differences = _compare_event(page, event)
+        progress(event.sequence)
+        kept.take(page)
+    if page.new_events:
+        differences.append(f"event {page.new_events[0]['sequence']} ({page.new_events[0]['kind']}) is missing")
+    return differences + _surplus(connection, page) + _compare_state(page, row) + kept.compared(page)
+
+
+def _begun(experiment: str, created: Row[Any]) -> Page:
+    page = Page(experiment, new_book(read_event(created.data)), created.at)
+    page.log("created", page.book.config)
+    return page
+
+
+def _operation(experiment: str, event: Row[Any]) -> Operation:
+    """The operation that an event is the record of."""
+    data = read_event(event.data)
+    if event.kind == "asked":
+        return Ask(experiment, event.key, data["n"], data["serve_winner"])
+    if event.kind == "told":
+        return Tell(experiment, None, list(zip(data["tickets"], data["rewards"], strict=True)))
+    if event.kind == "batch":
+        return Batch(experiment, event.key, data["pulls"], data["sums"])
+    if event.kind == "expired":
+        return Expire(experiment, None, data["tickets"])
+    if event.kind == "closed":
+        return Close(experiment)
+    raise ValueError(f"kind must be one that starts an operation, got {event.kind!r}")
+
+
+def _compare_event(page: Page, event: Row[Any]) -> list[str]:
+    """Compare the oldest event that the replay gave with the one in the log, and take it away."""
+    if not page.new_events:
+        return [f"event {event.sequence} ({event.kind}) has no effect when it is repeated"]
+    again = page.new_events.pop(0)
+    stored = dict(event._mapping)
+    return [
+        f"event {event.sequence}: {name} is {stored[name]!r}, replayed {again[name]!r}"
+        for name in ("sequence", "kind", "key", "data")
+        if stored[name] != again[name]
+    ]
+
+
+def _surplus(connection: Connection, page: Page) -> list[str]:
+    """Rows that the log does not know of."""
+    counted = {"events": (events, page.book.version), "tickets": (tickets, page.book.tickets)}
+    result = []
+    for name, (table, expected) in counted.items():
+        statement = select(func.count()).select_from(table).where(table.c.experiment == page.experiment)
+        found = connection.execute(statement).scalar_one()
+        if found != expected:
+            result.append(f"there are {found} {name}, replayed {expected}")
+    return result
+
+
+def _compare_state(page: Page, row: Row[Any]) -> list[str]:
+    stored = dict(row._mapping)
+    again = {"config": encode(page.book.config), "name": page.book.config["name"], **page.book.row()}
+    del again["progress"]  # whose threshold is found now and then, and not from the log
+    return [f"{name} is {stored[name]!r}, replayed {value!r}" for name, value in again.items() if stored[name] != value]
+
+
+class _Kept:
+    """Compares what is kept beside the log. Tickets that have their reward are final, and need not stay in memory."""
+
+    def __init__(self, connection: Connection, experiment: str) -> None:
+        self._connection, self._experiment = connection, experiment
+        self._points: dict[int, dict[str, Any]] = {}
+        self._final: dict[int, Ticket] = {}
+        self._wrong: list[str] = []  # the first ticket that differs
+
+    def take(self, page: Page) -> None:
+        """Take from a page what a replayed event gave."""
+        self._points |= {point["trials"]: point for point in page.new_points}
+        for row in page.told:
+            self._final[row["of_number"]] = page.tickets.pop(row["of_number"])
+        if len(self._final) >= CHUNK:
+            self._compare_tickets(self._final)
+            self._final = {}
+        page.keyed.clear()
+        for rows in (page.new_tickets, page.told, page.expired, page.new_points):
+            rows.clear()
+
+    def compared(self, page: Page) -> list[str]:
+        """What differs, once the log is at its end."""
+        self._compare_tickets(self._final)
+        self._compare_tickets(page.tickets)
+        statement = select(history).where(history.c.experiment == self._experiment)
+        stored = {row.trials: dict(row._mapping) for row in self._connection.execute(statement)}
+        return self._wrong + ([] if stored == self._points else ["the points of the history differ"])
+
+    def _compare_tickets(self, replayed: dict[int, Ticket]) -> None:
+        columns = [tickets.c[name] for name in ("number", *Ticket._fields)]
+        numbers = sorted(replayed)
+        for start in range(0, 0 if self._wrong else len(numbers), CHUNK):
+            chunk = numbers[start : start + CHUNK]
+            statement = select(*columns).where(tickets.c.experiment == self._experiment, tickets.c.number.in_(chunk))
+            stored = {number: Ticket(*rest) for number, *rest in self._connection.execute(statement)}
+            different = [number for number in chunk if stored.get(number) != replayed[number]]
+            if different:
+                number = different[0]
+                self._wrong = [f"ticket {number} is {stored.get(number)}, replayed {replayed[number]}"]
+                return

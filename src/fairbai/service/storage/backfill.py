@@ -1,0 +1,42 @@
+"""Filling in what older versions did not keep, from the log."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Connection, Row, select, update
+
+from fairbai.service.domain.book import Book, encode, new_book
+from fairbai.service.domain.promises import Promises
+from fairbai.service.storage.logs import whole_log
+from fairbai.service.storage.schema import experiments
+
+
+def fill(connection: Connection) -> None:
+    """Complete the experiments that an older version wrote; those of this version are left as they are."""
+    names = connection.execute(select(experiments.c.id).where(experiments.c.arms.is_(None))).scalars().all()
+    for name in names:
+        row = connection.execute(select(experiments).where(experiments.c.id == name)).one()
+        book = _completed(connection, row)
+        values = {"arms": len(book.labels), **book.row()}
+        connection.execute(update(experiments).where(experiments.c.id == name).values(values))
+
+
+def _completed(connection: Connection, row: Row[Any]) -> Book:
+    promises = new_book(json.loads(row.config)).promises
+    if promises.watched:
+        _replay(promises, whole_log(connection, row.id, row.version))
+    book = Book.read(row.config, encode({**json.loads(row.state), "promises": promises.to_dict()}))
+    book.look()
+    return book
+
+
+def _replay(promises: Promises, log: Iterable[Row[Any]]) -> None:
+    """How far every promise was ever from being kept."""
+    for event in log:
+        if event.kind == "asked":
+            promises.assign(json.loads(event.data)["arms"])
+        elif event.kind == "batch":
+            promises.assign_batch(json.loads(event.data)["pulls"])
+        elif event.kind in ("decided", "closed"):
+            promises.freeze()

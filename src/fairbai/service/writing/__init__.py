@@ -1,0 +1,1 @@
+"""Operations on their way into the database."""

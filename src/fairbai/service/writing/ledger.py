@@ -1,0 +1,184 @@
+"""Operations in transactions: what is on disk, what is in memory and what clients hear are the same.
+
+A transaction takes the rows of its experiments, which nobody else can have at the same time; brings the books in memory
+up to date with them; applies the operations; and writes events, tickets and states. Only when it is on disk are its
+results handed out. If it fails, the books that it touched are forgotten, and will be read again.
+"""
+
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Engine, bindparam, false, select
+from sqlalchemy.exc import IntegrityError
+
+from fairbai.service.domain.book import Book, encode
+from fairbai.service.domain.operations import Operation, Page, Ticket, read_event
+from fairbai.service.domain.refusals import Refusal, no_such_experiment
+from fairbai.service.storage.bulk import Chosen, inserting, replacing, updating
+from fairbai.service.storage.schema import events, experiments, history, tickets
+
+MOST_BOOKS = 256  # in memory
+CHANGING = (
+    *("version", "state", "decided", "stopped", "closed", "recommendation", "assigned", "observed"),
+    *("progress", "floors_kept"),
+)
+
+INSERT_EVENTS, INSERT_TICKETS, INSERT_POINTS = inserting(events), inserting(tickets), replacing(history)
+UPDATE_TOLD = updating(tickets, ("experiment", "number"), ("reward",), waiting=false())
+UPDATE_EXPIRED = updating(tickets, ("experiment", "number"), waiting=false())
+UPDATE_EXPERIMENTS = updating(experiments, ("id",), CHANGING)
+VERSIONS = Chosen(
+    select(experiments.c.id, experiments.c.version)
+    .order_by(experiments.c.id)  # so that two transactions cannot wait for each other
+    .with_for_update(),
+    experiments.c.id,
+)
+TICKETS = Chosen(
+    select(tickets.c.number, tickets.c.arm, tickets.c.expires_at, tickets.c.waiting, tickets.c.reward).where(
+        tickets.c.experiment == bindparam("of_experiment")
+    ),
+    tickets.c.number,
+)
+KEYED = Chosen(select(events.c.key, events.c.data).where(events.c.key.is_not(None)), events.c.key)
+SELECT_BOOK = select(experiments.c.config, experiments.c.state).where(experiments.c.id == bindparam("of_experiment"))
+
+
+class Ledger:
+    """Applies operations; not to be used from two threads at once.
+
+    Args:
+        writer: Connections whose transactions may write.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(self, writer: Engine, clock: Any = time.time) -> None:
+        self._writer = writer
+        self._clock = clock
+        self._connection: Connection | None = None
+        self._books: OrderedDict[str, Book] = OrderedDict()
+
+    def run(self, operations: Sequence[Operation]) -> list[Any]:
+        """Apply operations in one transaction; a result, or a Refusal, for each.
+
+        If it raises, nothing has happened.
+        """
+        touched = sorted({operation.experiment for operation in operations})
+        try:
+            connection = self._connected()
+            with connection.begin():
+                pages = self._open(connection, touched, operations)
+                results = [_apply(operation, pages.get(operation.experiment)) for operation in operations]
+                _write(connection, pages.values())
+            return results
+        except BaseException:
+            for experiment in touched:
+                self._books.pop(experiment, None)
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Give the connection back; the next operation takes another."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _connected(self) -> Connection:
+        """The connection that is kept from one transaction to the next."""
+        if self._connection is None:
+            self._connection = self._writer.connect()
+        return self._connection
+
+    def create(self, experiment: str, book: Book, key: str | None = None) -> tuple[str, dict[str, Any]]:
+        """Begin an experiment; returns its id, an older one's if the key was used before, and its configuration."""
+        page = Page(experiment, book, self._clock())
+        page.log("created", page.book.config)
+        try:
+            with self._writer.begin() as connection:
+                return _insert(connection, page, key)
+        except IntegrityError:  # somebody else has just used the key
+            with self._writer.begin() as connection:
+                return _insert(connection, page, key)
+
+    # --- reading what the operations need -----------------------------------------------------------------------
+
+    def _open(self, connection: Connection, touched: list[str], operations: Sequence[Operation]) -> dict[str, Page]:
+        """Lock the experiments and read all that the operations will look at."""
+        versions = VERSIONS.run(connection, touched)
+        now = self._clock()  # after the wait for the rows: the log is in the order of its times
+        pages = {name: Page(name, self._book(connection, name, version), now) for name, version in versions}
+        for page in pages.values():
+            own = [operation for operation in operations if operation.experiment == page.experiment]
+            _read_tickets(connection, page, {number for operation in own for number in operation.numbers()})
+            _read_keyed(connection, page, {operation.key for operation in own if operation.key is not None})
+        return pages
+
+    def _book(self, connection: Connection, experiment: str, version: int) -> Book:
+        """The book at this version; from disk, if another process has moved on."""
+        book = self._books.get(experiment)
+        if book is None or book.version != version:
+            config, state = connection.execute(SELECT_BOOK, {"of_experiment": experiment}).one()
+            book = self._books[experiment] = Book.read(config, state)
+            if len(self._books) > MOST_BOOKS:
+                self._books.popitem(last=False)
+        self._books.move_to_end(experiment)
+        return book
+
+
+def _apply(operation: Operation, page: Page | None) -> Any:
+    try:
+        if page is None:
+            raise no_such_experiment(operation.experiment)
+        return operation.apply(page)
+    except Refusal as refusal:
+        return refusal
+
+
+def _read_tickets(connection: Connection, page: Page, numbers: set[int]) -> None:
+    for number, arm, expires_at, waiting, reward in TICKETS.run(connection, numbers, of_experiment=page.experiment):
+        page.tickets[number] = Ticket(arm, expires_at, bool(waiting), reward)
+
+
+def _read_keyed(connection: Connection, page: Page, keys: set[str]) -> None:
+    for key, data in KEYED.run(connection, keys):
+        page.keyed[key] = read_event(data)
+
+
+# --- writing ----------------------------------------------------------------------------------------------------
+
+
+def _write(connection: Connection, pages: Iterable[Page]) -> None:
+    changed = [page for page in pages if page.new_events]
+    if not changed:
+        return
+    for statement, name in (
+        (INSERT_EVENTS, "new_events"),
+        (INSERT_TICKETS, "new_tickets"),
+        (UPDATE_TOLD, "told"),
+        (UPDATE_EXPIRED, "expired"),
+        (INSERT_POINTS, "new_points"),
+    ):
+        statement.run(connection, [row for page in changed for row in getattr(page, name)])
+    UPDATE_EXPERIMENTS.run(connection, [_row(page) for page in changed])
+
+
+def _row(page: Page) -> dict[str, Any]:
+    row = page.book.row()
+    return {"of_id": page.experiment, **{f"new_{name}": row[name] for name in CHANGING}}
+
+
+def _insert(connection: Connection, page: Page, key: str | None) -> tuple[str, dict[str, Any]]:
+    config = encode(page.book.config)
+    if key is not None:
+        before = connection.execute(
+            select(experiments.c.id, experiments.c.config).where(experiments.c.key == key)
+        ).one_or_none()
+        if before is not None:
+            return before.id, json.loads(before.config)
+    row = {"id": page.experiment, "key": key, "name": page.book.config["name"], "created_at": page.at, "config": config}
+    row["arms"] = len(page.book.labels)
+    connection.execute(experiments.insert(), {**row, **page.book.row()})
+    INSERT_EVENTS.run(connection, page.new_events)
+    return page.experiment, page.book.config

@@ -1,0 +1,239 @@
+"""One cell of a study: a rule on an instance, and how to simulate any chunk of its runs."""
+
+import copy
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba.extending import is_jitted
+from scipy.special import pdtr
+
+from fairbai.allocation import lower_bound
+from fairbai.experiment import Settling
+from fairbai.experiment.experiment import Experiment, checked_seed
+from fairbai.experiment.settling import LONGEST, checked_settling, settling_choice, settling_code, settling_plan
+from fairbai.kernels.loop import runs as kernels
+from fairbai.kernels.loop.steps import RUN
+from fairbai.kernels.settling.floors import NOT
+from fairbai.kernels.state import ASSIGNED
+from fairbai.kernels.streams import rewards
+from fairbai.problems.checks import Array, confidence, true_or_false, whole
+from fairbai.problems.families import Poisson
+from fairbai.problems.instance import Instance
+from fairbai.problems.rates import Constant, Custom
+from fairbai.sampling import FairTopTwo, SamplingRule
+from fairbai.simulation.runs import Runs
+from fairbai.stopping import Mixture, StoppingRule
+
+BINS = 1000
+LARGEST_POISSON = 1e9  # a reward takes about sqrt(mean) steps
+MOST_ROUNDS = 2**53  # counts are exact up to here
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """Everything that a run depends on but its number; ``simulate`` describes the fields."""
+
+    instance: Instance
+    deltas: tuple[float, ...]
+    sampling: SamplingRule
+    stopping: StoppingRule
+    settle: bool | Settling
+    seed: int
+    maximum_rounds: int
+    histogram: bool
+    grid: tuple[int, ...]
+
+    def experiment(self, run: int = 0) -> Experiment:
+        """A run that has not begun."""
+        one = self.instance
+        return Experiment(one.means.size, one.family, one.rates, self.sampling, self.stopping, self.seed, run)
+
+    def simulate(self, first: int, count: int) -> Runs:
+        """Runs ``first`` to ``first`` + ``count`` - 1, the same in whatever chunks, processes or order."""
+        order = np.argsort(self.deltas)[::-1]
+        arms = self.instance.means.size
+        levels = np.array([self.stopping.level(self.deltas[index], arms) for index in order])
+        record = _empty_record(count, len(levels), arms, self.histogram, len(self.grid))
+        experiment = self.experiment()
+        compiled = is_jitted(_function(self.instance)) and not isinstance(self.settle, Settling)
+        if experiment.python_rule or (experiment.python_rates and not compiled):
+            self._in_python(first, levels, record)
+        else:
+            self._compiled(first, levels, experiment, record)
+        back, means = np.argsort(order), self.instance.means
+        return Runs(
+            deltas=self.deltas,
+            best_arms=tuple(np.flatnonzero(means == means.max()).tolist()),
+            lower_bounds=tuple(lower_bound(self.instance, delta) for delta in self.deltas),
+            proved=self.stopping.proved(self.instance.family),
+            number=np.arange(first, first + count),
+            decision_time=record.decided[:, back],
+            stopping_time=record.stopped[:, back],
+            recommendation=record.answers[:, back],
+            violation=record.violations[:, back],
+            pulls=record.pulls[:, back],
+            histogram=record.histogram[back, : BINS + 1 if self.histogram else 0],
+            trace_rounds=self.grid,
+            shares=record.shares,
+            glr=record.glr,
+        )
+
+    def at_the_decision(self, run: int) -> Experiment:
+        """A run as it stands when it has answered its smallest delta, or was given up; not for Python code."""
+        levels = np.array([self.stopping.level(min(self.deltas), self.instance.means.size)])
+        one = self.experiment(run)
+        self._compiled(run, levels, one, _empty_record(1, 1, self.instance.means.size, False, 0))
+        return one
+
+    def _compiled(self, first: int, levels: Array, one: Experiment, record: kernels.Record) -> None:
+        truth = truth_of(self.instance)
+        arguments = (
+            (one.codes, one.reals, one.state, one.numbers, one.policy, one.room),
+            (one.state.copy(), one.numbers.copy()),
+            truth,
+            levels,
+            self._settles,
+            self.maximum_rounds,
+            np.array(self.grid, dtype=np.float64),
+            first,
+            record,
+        )
+        if not one.python_rates:
+            kernels.simulate_runs(*arguments)
+            return
+        failed = kernels.simulate_runs_with(kernels.floors_by(_function(self.instance)), *arguments)
+        if failed >= 0:
+            self.instance.rates.floors(truth[rewards.MEAN])  # raises the error that says what is wrong
+            raise ValueError(f"rates returned by the custom function differ from one call to the next (run {failed})")
+
+    def _in_python(self, first: int, levels: Array, record: kernels.Record) -> None:
+        """The same loop for a rule or a rate that is written in Python."""
+        truth, grid = truth_of(self.instance), np.array(self.grid, dtype=np.float64)
+        later = isinstance(self.settle, Settling) and isinstance(self.instance.rates, Custom)
+        settles = (NOT, 0.0) if later else self._settles
+        for row in range(len(record.decided)):
+            run, column = first + row, 0
+            experiment = self.experiment(run)
+            state, numbers, shared = experiment.state, experiment.numbers, (experiment.codes, experiment.reals)
+            while column < levels.size and experiment.round < self.maximum_rounds:
+                number = experiment.round
+                arm = experiment.assign()
+                experiment.observe(arm, kernels.draw(experiment.codes, truth, run, number, arm))
+                asked = -math.inf if grid.size > 0 else float(levels[column])
+                score, _, glr, _, _ = experiment.reconsider(asked)
+                before, where = column, (state, numbers, score, glr, record, row, column)
+                column = kernels.note(*shared, run, truth, levels, settles, grid, *where)
+                if later:
+                    for decided in range(before, column):
+                        self._settle_in_python(experiment, truth, record, row, decided)
+            kernels.give_up(*shared, run, truth, levels, state, numbers, record, row, column)
+
+    @property
+    def _settles(self) -> tuple[int, float]:
+        """How to settle, for the kernels; floors that are known beforehand have no error and need no margin."""
+        known = isinstance(self.instance.rates, Constant)
+        return settling_code(bool(self.settle) if known else self.settle)
+
+    def _settle_in_python(
+        self, decided: Experiment, truth: Array, record: kernels.Record, row: int, column: int
+    ) -> None:
+        """What ``kernels.settle_with_margin`` does, for rates that are written in Python."""
+        assert isinstance(self.settle, Settling)
+        one, run = copy.copy(decided), int(decided.codes[RUN])
+        one.state, one.numbers = decided.state.copy(), decided.numbers.copy()
+        floors, end = settling_plan(one, self.settle)
+        while one.round < end:
+            arm = settling_choice(one, floors, end)
+            value = kernels.draw(one.codes, truth, run, one.round, arm)
+            one.count_assigned(arm)
+            if self.settle.learn and one.round < end and one.round <= LONGEST * decided.round:
+                one.observe(arm, value)
+                floors, end = settling_plan(one, self.settle)
+        record.pulls[row, column] = one.state[ASSIGNED]
+        record.stopped[row, column] = end
+        record.violations[row, column] = kernels.violation(truth[rewards.FLOOR], one.state[ASSIGNED], float(end))
+
+
+def make_setting(
+    instance: Instance,
+    deltas: float | Sequence[float],
+    sampling: SamplingRule | None,
+    stopping: StoppingRule | None,
+    settle: bool | Settling,
+    seed: int,
+    maximum_rounds: int,
+    histogram: bool = False,
+    trace: bool | Sequence[int] = False,
+) -> Setting:
+    """A setting of checked parts."""
+    if not isinstance(instance, Instance):
+        raise ValueError(f"instance must be a fairbai.Instance, got {instance!r}")
+    checked = tuple(confidence(delta) for delta in np.atleast_1d(np.asarray(deltas, dtype=object)))
+    if not checked or len(set(checked)) < len(checked):
+        raise ValueError(f"deltas must be one or more different numbers, got {deltas!r}")
+    rounds = whole("maximum_rounds", maximum_rounds, 1, MOST_ROUNDS)
+    if isinstance(instance.family, Poisson) and instance.means.max() > LARGEST_POISSON:
+        raise ValueError(f"means must be at most {LARGEST_POISSON:g} to simulate Poisson arms")
+    setting = Setting(
+        instance,
+        checked,
+        FairTopTwo() if sampling is None else sampling,
+        Mixture() if stopping is None else stopping,
+        checked_settling(settle),
+        checked_seed(seed),
+        rounds,
+        true_or_false("histogram", histogram),
+        _grid(trace, rounds),
+    )
+    setting.experiment()  # checks the rest
+    return setting
+
+
+def _grid(trace: bool | Sequence[int], rounds: int) -> tuple[int, ...]:
+    """The rounds to trace: those given, or ten a decade."""
+    if trace is False:
+        return ()
+    if trace is True:
+        marks = np.floor(10.0 ** np.arange(0.0, math.log10(rounds) + 1e-9, 0.1))
+        return tuple(int(mark) for mark in np.unique(marks))
+    if not isinstance(trace, (Sequence, np.ndarray)):
+        raise ValueError(f"trace must be True or rising rounds, got {trace!r}")
+    grid = tuple(whole("trace", mark, 1, MOST_ROUNDS) for mark in trace)
+    if any(one >= other for one, other in itertools.pairwise(grid)):
+        raise ValueError(f"trace must be True or rising rounds, got {trace!r}")
+    return grid
+
+
+def _empty_record(count: int, deltas: int, arms: int, histogram: bool, marks: int) -> kernels.Record:
+    return kernels.Record(
+        decided=np.zeros((count, deltas), dtype=np.int64),
+        stopped=np.zeros((count, deltas), dtype=np.int64),
+        answers=np.zeros((count, deltas), dtype=np.int64),
+        violations=np.zeros((count, deltas)),
+        pulls=np.zeros((count, deltas, arms), dtype=np.int64),
+        histogram=np.zeros((deltas, BINS + 1 if histogram else 1), dtype=np.int64),
+        shares=np.full((count, marks, arms), np.nan),
+        glr=np.full((count, marks), np.nan),
+    )
+
+
+def truth_of(instance: Instance) -> Array:
+    """The rows of ``kernels.rewards``."""
+    truth = np.zeros((rewards.FLOOR + 1, instance.means.size))
+    truth[rewards.MEAN] = instance.means
+    truth[rewards.SPREAD] = np.sqrt(instance.scales)
+    truth[rewards.FLOOR] = instance.floors
+    if isinstance(instance.family, Poisson):
+        mode = np.floor(instance.means)
+        truth[rewards.BELOW] = pdtr(mode, instance.means)
+        truth[rewards.SPREAD] = truth[rewards.BELOW] - np.where(mode > 0.0, pdtr(mode - 1.0, instance.means), 0.0)
+    return truth
+
+
+def _function(instance: Instance) -> Any:
+    """The function of custom rates; None for all others."""
+    return instance.rates.function if isinstance(instance.rates, Custom) else None

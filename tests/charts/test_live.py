@@ -1,0 +1,100 @@
+"""The charts of a live experiment."""
+
+from typing import Any
+
+import plotly.graph_objects as go
+
+from fairbai.charts.colors import BLUE, VERMILLION
+from fairbai.charts.live import figures
+
+
+def arm(name: str, **changes: Any) -> dict[str, Any]:
+    numbers = {"assigned": 50, "observed": 49, "mean": 0.2, "interval": [0.1, 0.4], "share": 0.5, "floor": 0.1}
+    return {"arm": name, "ceiling": 1.0, **numbers, **changes}
+
+
+def status(**changes: Any) -> dict[str, Any]:
+    return {
+        "arms": [arm("a"), arm("<b>", mean=0.3, interval=[0.2, None])],
+        "config": {"family": {"kind": "gaussian"}},
+        "recommendation": "<b>",
+        "trials": 100,
+        "glr": 2.0,
+        "threshold": 5.0,
+        "decided": False,
+        "stopped": False,
+        "expected_trials_to_go": 150.0,
+        **changes,
+    }
+
+
+def history(*trials: int) -> dict[str, Any]:
+    line = {"at": "2025-05-01T10:00:00.000Z", "observed": 9, "glr": 1.0, "threshold": 5.0}
+    return {"arms": ["a", "<b>"], "points": [{**line, "trials": number} for number in trials]}
+
+
+def drawn(**changes: Any) -> dict[str, Any]:
+    found = figures(status(**changes), history(10, 20))
+    for figure in found.values():
+        shown = go.Figure(figure)
+        assert shown.layout.xaxis.title.text
+        assert shown.layout.yaxis.title.text
+        assert shown.layout.width is None
+    return found
+
+
+def test_plotly_takes_them() -> None:
+    found = drawn()
+    assert list(found) == ["shares", "means", "evidence", "trials"]
+    assert found["shares"]["data"][0]["x"] == ["a", "&lt;b&gt;"]
+    assert found["shares"]["layout"]["xaxis"]["type"] == "category"
+    assert [trace["name"] for trace in found["shares"]["data"]] == ["share", "floor"]
+
+
+def test_ceilings_are_drawn_where_there_are_some() -> None:
+    found = drawn(arms=[arm("a", ceiling=0.5), arm("b")])
+    assert [trace["name"] for trace in found["shares"]["data"]] == ["share", "floor", "ceiling"]
+
+
+def test_means_have_their_intervals() -> None:
+    best, others = drawn()["means"]["data"]
+    assert (best["x"], best["y"]) == (["&lt;b&gt;"], [0.3])
+    assert best["error_y"]["array"] == [0.0]  # an end at infinity
+    assert round(best["error_y"]["arrayminus"][0], 9) == 0.1
+    assert others["x"] == ["a"]
+    means = drawn(config={"family": {"kind": "bernoulli"}})["means"]
+    assert means["data"][0]["y"] == [30.0]
+    assert "%" in means["layout"]["yaxis"]["title"]["text"]
+
+
+def test_evidence_goes_to_where_it_is_expected_to_meet_the_threshold() -> None:
+    evidence, threshold, expected = drawn()["evidence"]["data"]
+    assert evidence["x"] == [10, 20, 100]
+    assert (expected["x"], expected["y"]) == ([100, 250.0], [2.0, 5.0])
+    assert (evidence["line"]["color"], threshold["line"]["color"]) == (BLUE, VERMILLION)
+
+
+def test_nothing_is_expected_after_the_decision_or_before_all_arms_have_rewards() -> None:
+    decided = drawn(decided=True, glr=5.1)["evidence"]["data"]
+    assert len(decided) == 2
+    assert decided[0]["y"][-1] > decided[1]["y"][-1]
+    assert len(drawn(expected_trials_to_go=None)["evidence"]["data"]) == 2
+
+
+def test_an_experiment_without_trials() -> None:
+    empty = [arm(name, assigned=0, observed=0, mean=None, interval=[0.0, 1.0], share=0.0) for name in ("a", "b")]
+    nothing = {"arms": empty, "trials": 0, "glr": None, "threshold": None, "expected_trials_to_go": None}
+    found = figures(status(**nothing, recommendation=None), history())
+    for figure in found.values():
+        go.Figure(figure)
+    assert found["means"]["data"][1]["x"] == []
+
+
+def test_of_many_arms_those_with_the_most_trials_are_drawn() -> None:
+    found = drawn(arms=[arm(str(number), assigned=number) for number in range(200)])
+    assert found["shares"]["data"][0]["x"] == [str(number) for number in range(170, 200)]
+
+
+def test_long_labels_stay_different() -> None:
+    found = drawn(arms=[arm("x" * 100), arm("x" * 99)])
+    assert len(set(found["shares"]["data"][0]["x"])) == 2

@@ -1,0 +1,159 @@
+"""Settling within limits: the least number of further trials, against integer programs, and how they are given."""
+
+from __future__ import annotations
+
+import math
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds as Box
+from scipy.optimize import LinearConstraint, milp
+
+from fairbai.kernels.settling.limits import settle_within, settling_arm, settling_trials_within, violation_within
+from fairbai.kernels.state import (
+    ASSIGNED,
+    CEILING,
+    FLOOR,
+    GROUP,
+    GROUP_FLOOR,
+    NUMBERS,
+    ROUND,
+    SLACK,
+    STATE_ROWS,
+)
+from fairbai.problems.rates import Bounded, Group
+from tests.oracle.limits import EDGES, KINDS, Bounds, random_bounds
+
+MOST = 400
+
+
+class Held(NamedTuple):
+    """An experiment of which only the assigned trials and the limits matter."""
+
+    state: np.ndarray
+    numbers: np.ndarray
+    room: np.ndarray
+
+
+def held(assigned: list[int], bounds: Bounds) -> Held:
+    limits = Bounded(bounds.floors, bounds.ceilings, [Group(*group) for group in bounds.groups]).limits(len(assigned))
+    state, numbers = np.zeros((STATE_ROWS, len(assigned))), np.zeros(NUMBERS)
+    state[ASSIGNED] = assigned
+    state[FLOOR], state[CEILING] = limits.floors, limits.ceilings
+    state[GROUP], state[GROUP_FLOOR] = limits.groups, limits.group_floors
+    numbers[ROUND], numbers[SLACK] = sum(assigned), limits.slack
+    return Held(state, numbers, np.empty((2, len(assigned))))
+
+
+def possible(assigned: list[int], bounds: Bounds, total: int, exact: bool) -> bool:
+    """Whether whole numbers, at least those assigned and ``total`` in sum, meet every limit: an integer program."""
+    size = len(assigned)
+    up, down = (math.ceil, math.floor) if exact else (math.floor, math.ceil)
+    lower = np.maximum(assigned, [up(floor * total) for floor in bounds.floors])
+    upper = np.array([down(ceiling * total) for ceiling in bounds.ceilings])
+    if np.any(lower > upper):
+        return False
+    rows, least = [np.ones(size)], [float(total)]
+    for arms, floor in bounds.groups:
+        rows.append(np.isin(np.arange(size), arms).astype(float))
+        least.append(up(floor * total))
+    most = np.array([float(total)] + [np.inf] * (len(rows) - 1))
+    found = milp(
+        np.zeros(size),
+        integrality=np.ones(size),
+        bounds=Box(lower, upper),
+        constraints=LinearConstraint(np.array(rows), np.array(least), most),
+    )
+    return bool(found.status == 0)
+
+
+def least(assigned: list[int], bounds: Bounds, exact: bool) -> int:
+    """m*, one m after the other."""
+    total = sum(assigned)
+    return next(m for m in count() if m > MOST or possible(assigned, bounds, total + m, exact))
+
+
+def cases(kind: str, number: int, seed: int) -> list[tuple[list[int], Bounds]]:
+    """Trials that are about within the limits, as rules leave them, and some that are anywhere."""
+    rng = np.random.default_rng([seed, *map(ord, kind)])
+    found = []
+    for _ in range(number):
+        bounds = random_bounds(kind, rng.normal(size=int(rng.integers(2, 6))), rng)
+        centre = held([0] * bounds.floors.size, bounds).state[FLOOR]
+        shares = 0.5 * rng.dirichlet(np.ones(bounds.floors.size)) + 0.5 * np.minimum(bounds.ceilings, centre + 0.2)
+        assigned = rng.poisson(rng.integers(3, 25) * shares)
+        assigned[rng.integers(assigned.size)] += 1
+        found.append((assigned.tolist(), bounds))
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS + EDGES)
+def test_number_of_trials_is_the_least(kind: str) -> None:
+    checked = 0
+    for assigned, bounds in cases(kind, 6, seed=1):
+        experiment = held(assigned, bounds)
+        exact = experiment.numbers[SLACK] > 1e-9
+        found = settling_trials_within(*experiment)
+        assert experiment.state[ASSIGNED].tolist() == assigned
+        if found <= 120:  # each step of the brute force is an integer program
+            checked += 1
+            assert found == least(assigned, bounds, exact), (assigned, bounds)
+    assert checked > 0
+
+
+@pytest.mark.parametrize("kind", KINDS + EDGES)
+def test_the_trials_end_within_all_limits(kind: str) -> None:
+    """One by one as an Identifier gives them, and at once as a simulated run counts them."""
+    for assigned, bounds in cases(kind, 25, seed=2):
+        experiment = held(assigned, bounds)
+        state, numbers, room = experiment
+        more = settling_trials_within(*experiment)
+        total = sum(assigned) + more
+        pulls = np.zeros(len(assigned), dtype=np.int64)
+        assert settle_within(state, numbers, room, pulls) == total == pulls.sum()
+        assert state[ASSIGNED].tolist() == assigned
+        for _ in range(more):
+            state[ASSIGNED, settling_arm(state, numbers, total, room)] += 1.0
+        assert state[ASSIGNED].tolist() == pulls.tolist()
+        if more > 0 or possible(assigned, bounds, total, exact=numbers[SLACK] > 1e-9):
+            excess = violation_within(state, pulls, total, room[0]) * total
+            assert excess == 0.0 if numbers[SLACK] > 1e-9 else excess < 1.0, (assigned, bounds)
+
+
+@pytest.mark.parametrize(
+    ("assigned", "bounds", "expected"),
+    [
+        ([3, 3, 4], Bounds(np.zeros(3), np.full(3, 0.4)), 0),
+        ([6, 2, 2], Bounds(np.zeros(3), np.full(3, 0.5)), 2),  # 6 of 12
+        ([6, 2, 2], Bounds(np.zeros(3), np.array([0.5, 1.0, 0.2])), 2),
+        ([8, 1, 1], Bounds(np.zeros(3), np.ones(3), (((1, 2), 0.5),)), 6),  # 8 of 16
+        ([8, 1, 1], Bounds(np.array([0.0, 0.0, 0.25]), np.ones(3), (((1, 2), 0.5),)), 6),
+        ([1, 0, 0], Bounds(np.zeros(3), np.array([0.01, 1.0, 1.0])), 99),
+        ([0, 0, 0], Bounds(np.full(3, 0.3), np.full(3, 0.4)), 0),
+        ([1, 0, 0], Bounds(np.full(3, 0.3), np.full(3, 0.4)), 2),
+        ([3, 1], Bounds(np.array([0.5, 0.0]), np.array([0.5, 1.0])), 1),  # 3 of 5 is 0.5 up to less than one trial
+    ],
+)
+def test_by_hand(assigned: list[int], bounds: Bounds, expected: int) -> None:
+    assert settling_trials_within(*held(assigned, bounds)) == expected
+
+
+def test_what_is_out_of_reach_is_left() -> None:
+    """An arm with a ceiling of 1e-12 that was pulled twice."""
+    bounds = Bounds(np.zeros(2), np.array([1e-12, 1.0]))
+    assert settling_trials_within(*held([2, 5], bounds)) == 0
+
+
+def test_violation_is_the_largest_of_all() -> None:
+    bounds = Bounds(np.array([0.2, 0.0, 0.0, 0.0]), np.array([1.0, 0.3, 1.0, 1.0]), (((2, 3), 0.4),))
+    state, _, room = held([0] * 4, bounds)
+    for pulls, expected in (
+        ([2, 3, 2, 3], 0.0),
+        ([1, 3, 3, 3], 0.1),  # the floor of arm 0
+        ([2, 4, 2, 2], 0.1),  # the ceiling of arm 1
+        ([6, 3, 1, 0], 0.3),  # the floor of the group
+        ([0, 5, 4, 1], 0.2),
+    ):
+        assert violation_within(state, np.array(pulls), sum(pulls), room[0]) == pytest.approx(expected, abs=1e-15)

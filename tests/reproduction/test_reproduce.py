@@ -1,0 +1,120 @@
+"""The whole evaluation, small: every table and figure is made, and the same seed makes the same report."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from fairbai.charts import style
+from fairbai.cli import main
+from fairbai.reproduction.paper import FIGURES
+
+pytestmark = pytest.mark.slow_without_jit
+
+KINDS = ("png", "svg", "pdf")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("report")
+    assert main(["reproduce", "all", "--runs", "4", "--output", str(where), "--quiet"]) == 0
+    return where
+
+
+def test_everything_is_there(folder: Path) -> None:
+    names = {figure.name for figure in FIGURES}
+    assert len(names) == len(FIGURES) == 19
+    for kind in KINDS:
+        assert {path.stem for path in (folder / "figures").glob(f"*.{kind}")} == names
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert all(f'id="{name}"' in page for name in names)
+    with (folder / "tables.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    published = [row for row in rows if row["paper_mean"]]
+    assert len(published) == 144
+    assert len(rows) > 144
+    assert (folder / "tables.tex").read_text(encoding="utf-8").count(r"\begin{tabular") == 2
+
+
+def test_the_chapter_past_the_paper_is_there(folder: Path) -> None:
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert 'id="past"' in page
+    kept = {path.name for path in (folder / "past").iterdir()}
+    assert any(name.endswith(".csv") for name in kept)
+    assert set(re.findall(r'href="past/([^"]+)"', page)) == kept
+
+
+def test_tables_alone_and_the_same_report_from_there(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same seed gives the same tables, and the same page if the command for all goes on from them.
+
+    The second page takes the pictures of the first: that they are the same bytes is what the tests of figures have.
+    """
+    arguments = ["--runs", "4", "--output", str(tmp_path), "--quiet"]
+    assert main(["reproduce", "tables", *arguments]) == 0
+    printed = capsys.readouterr().out
+    assert "F-TaS" in printed
+    assert "agree" in printed
+    assert printed.splitlines()[-1] == str(tmp_path / "tables.csv")
+    assert (tmp_path / "tables.csv").read_bytes() == (folder / "tables.csv").read_bytes()
+    assert not (tmp_path / "index.html").exists()
+
+    def saved(figure: Figure, to: Path, name: str) -> list[Path]:
+        return [folder / to.name / f"{name}.{kind}" for kind in KINDS]
+
+    monkeypatch.setattr(style, "save", saved)
+    assert main(["reproduce", "all", *arguments]) == 0
+    for name in ("index.html", "tables.csv", "tables.tex"):
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_tables_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From the runs that are there."""
+    assert main(["reproduce", "tables", "--runs", "4", "--output", str(folder), "--quiet", "--json"]) == 0
+    form = json.loads(capsys.readouterr().out)
+    assert form["file"] == str(folder / "tables.csv")
+    published = [cell for cell in form["cells"] if cell["paper_mean"] is not None]
+    assert len(published) == 144
+    assert {type(cell["agrees"]) for cell in published} == {bool}
+    assert {type(cell["mean"]) for cell in form["cells"]} == {float}
+
+
+def test_an_interrupted_command_goes_on(folder: Path, tmp_path: Path) -> None:
+    """Ctrl-C in the middle of the runs; then the same command, with the same result."""
+    command = [sys.executable, "-m", "fairbai", "reproduce", "tables", "--runs", "400", "--output", str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not list((tmp_path / "runs").rglob("*.parquet")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "the same command goes on" in errors
+    kept = list((tmp_path / "runs").rglob("*.parquet"))
+    before = {path: path.stat().st_mtime_ns for path in kept}
+    assert main(["reproduce", "tables", "--runs", "20", "--output", str(tmp_path), "--quiet"]) == 0
+    assert all(path.stat().st_mtime_ns == when for path, when in before.items())
+    assert (tmp_path / "tables.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["reproduce", "tables", "--runs", "1"], "runs must be"),
+        (["reproduce", "tables", "--runs", "10", "--seed", "-1"], "seed must be"),
+    ],
+)
+def test_bad_input(arguments: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*arguments, "--output", str(tmp_path / "new")]) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
