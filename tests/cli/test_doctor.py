@@ -14,7 +14,8 @@ import pytest
 
 import fairbai as fb
 from fairbai.cli import doctor, main, requirements
-from fairbai.service.storage.database import open_database, upgrade
+from fairbai.service.storage.database import open_database
+from fairbai.service.storage.upgrades import upgrade
 from tests.cli.commands import Capture
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from fairbai.service.domain.book import Book, encode, new_book
-from fairbai.service.storage.database import open_database, upgrade
+from fairbai.service.storage.database import open_database
+from fairbai.service.storage.upgrades import upgrade
 
 ARMS = ["green", "blue", "red"]
 MEANS = np.array([0.1, 0.101, 0.1])

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from fairbai.service import serve, service
 from fairbai.service.http import app
-from fairbai.service.storage.settings import Settings
+from fairbai.service.storage.settings import ServerSettings
 
 
 class Forked:
@@ -97,7 +97,7 @@ def _serve(url: str, port: int, log: str) -> None:
     for ours, theirs in ((nothing, 0), (file, 1), (file, 2)):
         os.dup2(ours, theirs)
     try:
-        serve.serve(Settings(database=url), "127.0.0.1", port, 1, lambda line: print(line, flush=True))
+        serve.serve(ServerSettings(database=url), "127.0.0.1", port, 1, lambda line: print(line, flush=True))
     finally:
         os._exit(0)
 

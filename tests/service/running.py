@@ -13,9 +13,10 @@ from typing import Any
 import httpx
 
 from fairbai.service.http.app import Application, create_app
-from fairbai.service.storage.database import Database, open_database, upgrade
+from fairbai.service.storage.database import Database, open_database
 from fairbai.service.storage.keys import create_key
-from fairbai.service.storage.settings import Settings
+from fairbai.service.storage.settings import ServerSettings
+from fairbai.service.storage.upgrades import upgrade
 
 FORM: dict[str, Any] = {
     "name": "a test",
@@ -83,7 +84,7 @@ def running(url: str, role: str = "admin", **settings: Any) -> Iterator[Local]:
     """A service, and a client with a key of a role."""
     with opened(url) as database:
         key = create_key(database, role)
-    with Local(create_app(Settings(**{"database": url, "sweep": 3600.0, **settings})), key) as local:
+    with Local(create_app(ServerSettings(**{"database": url, "sweep": 3600.0, **settings})), key) as local:
         yield local
 
 

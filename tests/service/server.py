@@ -20,8 +20,8 @@ from tests.service.nursery import Forked, Nursery
 CARELESS = """
 import sys
 from fairbai.service.serve import serve
-from fairbai.service.storage.settings import Settings
-serve(Settings(database=sys.argv[1], synchronous=False), "127.0.0.1", int(sys.argv[2]), 1)
+from fairbai.service.storage.settings import ServerSettings
+serve(ServerSettings(database=sys.argv[1], synchronous=False), "127.0.0.1", int(sys.argv[2]), 1)
 """
 
 

@@ -15,9 +15,9 @@ import pytest
 
 from fairbai import __version__
 from fairbai.service.http import answers
-from fairbai.service.http.replay import LONGEST_DIFFERENCE
+from fairbai.service.http.replay import MAX_DIFFERENCE
 from fairbai.service.storage.schema import experiments
-from fairbai.service.storage.settings import Settings
+from fairbai.service.storage.settings import ServerSettings
 from tests.service.running import Local, address, ask, create, play, running, tell
 
 HOSTILE = ["<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", "%{x} & “quotes”"]
@@ -361,7 +361,7 @@ def test_replay_of_a_large_difference(tmp_path: Path) -> None:
         done = json.loads(client.get(f"{at}/audit/replay").text.splitlines()[-1])
         assert done["done"]
         assert [difference.split(" is ")[0] for difference in done["differences"]] == ["state"]
-        assert len(done["differences"][0]) == LONGEST_DIFFERENCE
+        assert len(done["differences"][0]) == MAX_DIFFERENCE
 
 
 # --- charts and reports -----------------------------------------------------------------------------------------
@@ -429,4 +429,4 @@ def test_report_is_one_file_in_which_labels_are_text(tmp_path: Path) -> None:
 def test_unknown_experiments(tmp_path: Path, call: str) -> None:
     with running(address(tmp_path), "reader") as client:
         assert client.get(f"/v1/experiments/abc/{call}").status_code == 404
-        assert Settings().demo is False
+        assert ServerSettings().demo is False

@@ -15,8 +15,10 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Column, Integer, text
 
 from fairbai.service.storage import database as databases
-from fairbai.service.storage.database import DatabaseError, check_version, open_database, schema_version, upgrade
+from fairbai.service.storage.database import open_database
+from fairbai.service.storage.failures import DatabaseError
 from fairbai.service.storage.schema import metadata
+from fairbai.service.storage.upgrades import check_version, schema_version, upgrade
 from tests.service.running import address, create, opened, play, running
 
 
@@ -158,7 +160,7 @@ def test_tables_can_be_replaced_although_others_refer_to_them(tmp_path: Path) ->
 
 
 def test_row_that_somebody_holds_for_too_long_is_503(postgresql: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(databases.PATIENCE, "lock_timeout", "200ms")
+    monkeypatch.setitem(databases.TIMEOUTS, "lock_timeout", "200ms")
     with running(postgresql) as client, psycopg.connect(postgresql) as other:
         at = create(client)
         other.execute("SELECT * FROM experiments FOR UPDATE")

@@ -13,7 +13,7 @@ from fairbai.service import demo, serve
 from fairbai.service.reading.verify import verify
 from fairbai.service.serve import demo_key
 from fairbai.service.storage.keys import create_key, list_keys
-from fairbai.service.storage.settings import Settings
+from fairbai.service.storage.settings import ServerSettings
 from tests.service.running import Local, address, opened, running
 
 
@@ -84,7 +84,7 @@ def test_the_address_of_the_demonstration_can_be_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, shown: str
 ) -> None:
     monkeypatch.setattr(serve, "_run", lambda *_: None)
-    monkeypatch.setattr(Settings, "to_environment", lambda _: None)
+    monkeypatch.setattr(ServerSettings, "to_environment", lambda _: None)
     said: list[str] = []
-    serve.serve(Settings(database=f"sqlite:///{tmp_path}/demo.db", demo=True), host, 8000, 1, said.append)
+    serve.serve(ServerSettings(database=f"sqlite:///{tmp_path}/demo.db", demo=True), host, 8000, 1, said.append)
     assert f"demo: open http://{shown}:8000/ and sign in with fb_" in said[-1]

@@ -150,8 +150,8 @@ def test_long_logs_are_read_in_parts(client: Local, tmp_path: Path, monkeypatch:
     formats = ("csv", "ndjson")
     whole = [client.get(f"{at}/events?format={form}").content for form in formats]
     table = parquet.read_table(io.BytesIO(client.get(f"{at}/events?format=parquet").content))
-    monkeypatch.setattr(logs, "MOST_TEXT", 500)
-    monkeypatch.setattr(export, "MOST_LINES", 7)
+    monkeypatch.setattr(logs, "MAX_TEXT", 500)
+    monkeypatch.setattr(export, "MAX_LINES", 7)
     monkeypatch.setattr(verify, "CHUNK", 5)
     largest = 0
 

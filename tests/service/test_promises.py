@@ -13,8 +13,9 @@ from sqlalchemy import Connection, select, text, update
 
 from fairbai.service.domain.book import Book, encode, new_book
 from fairbai.service.reading.verify import verify
-from fairbai.service.storage.database import open_database, upgrade
+from fairbai.service.storage.database import open_database
 from fairbai.service.storage.schema import experiments
+from fairbai.service.storage.upgrades import upgrade
 from tests.service.running import Local, address, create, opened, play, running
 
 BOUNDED = {"kind": "bounded", "floor": 0.1, "ceiling": 0.5, "groups": [{"arms": [0, 1], "floor": 0.6}]}

@@ -91,7 +91,7 @@ def test_a_silent_stream_beats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_streams_are_limited_and_those_that_have_gone_are_not_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "MOST", 2)
+    monkeypatch.setattr(streams, "MAX_STREAMS", 2)
     with running(address(tmp_path)) as client:
         at = create(client)
         for _ in range(3):

@@ -81,7 +81,7 @@ def test_bug_in_one_operation_does_not_fail_its_neighbours(tmp_path: Path, monke
 
 def test_what_waits_is_bounded_in_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large operations are refused while much waits, and taken again when it is done."""
-    monkeypatch.setattr(writer, "MOST_WAITING_ROWS", 100)
+    monkeypatch.setattr(writer, "MAX_WAITING_ROWS", 100)
     go_on, real = threading.Event(), Ledger.run
 
     def run(self: Ledger, operations: Any) -> Any:

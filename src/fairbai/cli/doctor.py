@@ -150,6 +150,7 @@ def _database(url: str) -> Iterator[Check]:
         from fairbai.simulation.extras import needs
 
         databases = needs("fairbai.service.storage.database", "service")
+        upgrades = needs("fairbai.service.storage.upgrades", "service")
         database = databases.open_database(url, create=False)
     except Exception as error:
         yield Check("database", "wrong", str(error))
@@ -157,7 +158,7 @@ def _database(url: str) -> Iterator[Check]:
     try:
         yield Check("database", "ok", f"{databases.shown(database.url)} answers")
         yield _guarded("commits", lambda: _commits(database))
-        yield _guarded("tables", lambda: _tables(databases, database))
+        yield _guarded("tables", lambda: _tables(upgrades, database))
     finally:
         database.close()
 
@@ -174,12 +175,12 @@ def _commits(database: Any) -> tuple[str, str]:
     return "ok", f"wait for the disk: {', '.join(answers)}"
 
 
-def _tables(databases: Any, database: Any) -> tuple[str, str]:
-    found = databases.schema_version(database)
+def _tables(upgrades: Any, database: Any) -> tuple[str, str]:
+    found = upgrades.schema_version(database)
     if found is None:
         return "note", "none yet: fairbai serve makes them"
     try:
-        databases.check_version(database)
+        upgrades.check_version(database)
     except OSError as error:
         return "wrong", str(error)
     return "ok", f"schema {found}"

@@ -64,9 +64,9 @@ def run_serve(options: argparse.Namespace) -> None:
     """Serve until interrupted."""
     if options.workers < 1:
         raise ValueError(f"workers must be a whole number from 1, got {options.workers}")
-    serve, settings = _module("serve"), _module("settings")
+    serve, settings = _module("serve"), _module("storage.settings")
     serve.serve(
-        settings.Settings(database=options.database, demo=options.demo),
+        settings.ServerSettings(database=options.database, demo=options.demo),
         options.host,
         options.port,
         options.workers,
@@ -80,9 +80,10 @@ def _say(line: str) -> None:
 
 def run_keys(options: argparse.Namespace) -> None:
     """Make, show or end keys."""
-    keys, databases = _module("keys"), _module("database")
+    keys, databases = _module("storage.keys"), _module("storage.database")
+    upgrades = _module("storage.upgrades")
     database = databases.open_database(options.database, create=options.action == "create")
-    prepare = databases.upgrade if options.action == "create" else databases.check_version
+    prepare = upgrades.upgrade if options.action == "create" else upgrades.check_version
     prepare(database)  # a key may be made before the first start, which upgrades
     if options.action == "create":
         key = keys.create_key(database, options.role, options.name)
@@ -102,9 +103,9 @@ def run_keys(options: argparse.Namespace) -> None:
 
 def run_verify(options: argparse.Namespace) -> int:
     """Replay all logs; returns 1 if anything differs."""
-    verify, databases = _module("verify"), _module("database")
+    verify, databases = _module("reading.verify"), _module("storage.database")
     database = databases.open_database(options.database, create=False)
-    databases.check_version(database)
+    _module("storage.upgrades").check_version(database)
     found = {}
     for experiment, differences in verify.verify(database):
         found[experiment] = list(differences)

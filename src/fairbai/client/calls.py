@@ -10,7 +10,7 @@ from urllib.parse import quote
 import httpx
 
 AGAIN = (429, 500, 502, 503, 504, 507)  # statuses after which a call is repeated
-LONGEST_WAIT = 10.0  # seconds
+MAX_WAIT = 10.0  # seconds
 
 
 class Ticket(NamedTuple):
@@ -136,8 +136,8 @@ def checked(response: httpx.Response) -> httpx.Response:
 def wait(attempt: int, response: httpx.Response | None) -> float:
     """Seconds until the next attempt: what the service asks for, or longer and longer, at random."""
     if response is not None and response.headers.get("Retry-After", "").isdigit():
-        return min(LONGEST_WAIT, float(response.headers["Retry-After"]))
-    return min(LONGEST_WAIT, 0.1 * 2.0**attempt) * random.uniform(0.5, 1.0)
+        return min(MAX_WAIT, float(response.headers["Retry-After"]))
+    return min(MAX_WAIT, 0.1 * 2.0**attempt) * random.uniform(0.5, 1.0)
 
 
 def tickets(response: httpx.Response) -> list[Ticket]:

@@ -12,7 +12,6 @@ from sqlalchemy import not_, select
 from fairbai.service.domain.book import new_book
 from fairbai.service.domain.operations import Ask, Tell
 from fairbai.service.domain.refusals import Refusal
-from fairbai.service.http import forms
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.schema import experiments
 from fairbai.service.writing.writer import Writer
@@ -57,17 +56,19 @@ class Demo:
         return found
 
     async def _create(self) -> str:
-        form = forms.Experiment(
-            name=NAME,
-            arms=list(RATES),
-            delta=0.05,
-            family="bernoulli",
-            rates={"kind": "constant", "floor": 0.25},
-            stopping={"kind": "mixture", "kappa": 60.0},
-            seed=None,
-            lease=LEASE,
-        )
-        name, book = secrets.token_hex(8), new_book(form.config())
+        config = {
+            "name": NAME,
+            "arms": list(RATES),
+            "delta": 0.05,
+            "family": "bernoulli",
+            "rates": {"kind": "constant", "floor": 0.25},
+            "sampling": "fair_top_two",
+            "stopping": {"kind": "mixture", "kappa": 60.0},
+            "settle": True,
+            "seed": secrets.randbelow(2**53),
+            "lease": LEASE,
+        }
+        name, book = secrets.token_hex(8), new_book(config)
         await self.writer.submit(lambda ledger: ledger.create(name, book))
         return name
 

@@ -7,16 +7,17 @@ import uvicorn
 
 from fairbai.service.demo import KEY_NAME
 from fairbai.service.storage import metrics
-from fairbai.service.storage.database import Database, open_database, upgrade
+from fairbai.service.storage.database import Database, open_database
 from fairbai.service.storage.keys import create_key, first_key, list_keys, revoke_key
-from fairbai.service.storage.settings import Settings
+from fairbai.service.storage.settings import ServerSettings
+from fairbai.service.storage.upgrades import upgrade
 
-PATIENCE = 120  # seconds: a worker that compiles the kernels for the first time does not answer meanwhile
+STARTUP_TIMEOUT = 120  # seconds: a worker that compiles the kernels for the first time does not answer meanwhile
 GRACE = 30  # seconds that open connections have when the server stops; what was acknowledged is on disk anyway
 APP = "fairbai.service.http.app:from_environment"
 
 
-def serve(settings: Settings, host: str, port: int, workers: int, say: Callable[[str], None] = print) -> None:
+def serve(settings: ServerSettings, host: str, port: int, workers: int, say: Callable[[str], None] = print) -> None:
     """Prepare the database, and serve until interrupted."""
     database = open_database(settings.database, settings.synchronous)
     try:
@@ -54,7 +55,7 @@ def _run(host: str, port: int, workers: int) -> None:
         workers=workers,
         access_log=False,  # it would cost as much as the requests, and proxies write one anyway
         server_header=False,
-        timeout_worker_healthcheck=PATIENCE,
+        timeout_worker_healthcheck=STARTUP_TIMEOUT,
         timeout_graceful_shutdown=GRACE,
     )
 

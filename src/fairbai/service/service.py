@@ -2,18 +2,17 @@
 
 import asyncio
 import contextlib
-import json
 from functools import lru_cache
 
 from fairbai.service.demo import Demo
-from fairbai.service.domain.book import Book, encode, new_book
-from fairbai.service.http.replay import Replays
-from fairbai.service.http.streams import Streams
+from fairbai.service.domain.book import Book, new_book
+from fairbai.service.domain.encoding import decode, encode
 from fairbai.service.reading.status import row_of
-from fairbai.service.storage.database import open_database, upgrade
+from fairbai.service.storage.database import open_database
 from fairbai.service.storage.keys import Keyring
 from fairbai.service.storage.metrics import Metrics
-from fairbai.service.storage.settings import Settings
+from fairbai.service.storage.settings import ServerSettings
+from fairbai.service.storage.upgrades import upgrade
 from fairbai.service.writing import leases
 from fairbai.service.writing.writer import Writer
 
@@ -26,13 +25,12 @@ class Service:
         metrics: Where it counts.
     """
 
-    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+    def __init__(self, settings: ServerSettings, metrics: Metrics) -> None:
         self.settings = settings
         self.database = open_database(settings.database, settings.synchronous)
         upgrade(self.database)
         self.keyring = Keyring(self.database, settings.failures)
         self.writer = Writer(self.database, metrics)
-        self.streams, self.replays = Streams(self.database), Replays(self.database)
         self._demo = Demo(self.database, self.writer)
         self._playing: asyncio.Task[None] | None = None
         self.labels = lru_cache(maxsize=1000)(self._labels)
@@ -54,7 +52,6 @@ class Service:
 
     async def stop(self) -> None:
         """Finish what was begun, whatever goes wrong on the way."""
-        self.streams.close()
         try:
             for task in filter(None, (self._sweeping, self._playing)):
                 task.cancel()
@@ -67,7 +64,7 @@ class Service:
                 self.database.close()
 
     def _labels(self, experiment: str) -> tuple[str, ...]:
-        return tuple(json.loads(row_of(self.database, experiment).config)["arms"])
+        return tuple(decode(row_of(self.database, experiment).config)["arms"])
 
 
 def _warm_up() -> None:

@@ -4,7 +4,6 @@ The service and ``verify`` both go through these few methods, in the order of th
 state.
 """
 
-import json
 import math
 from typing import Any, Self
 
@@ -14,12 +13,11 @@ from fairbai.identifier.snapshot import VERSION, changing
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
+from fairbai.service.domain.encoding import decode, encode
 from fairbai.service.domain.promises import ROUNDING, Promises
 from fairbai.stopping import StoppingRule
 
 GROWTH = 1.05  # of the trials between two points of the history
-
-encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 class Book:
@@ -48,7 +46,7 @@ class Book:
     @classmethod
     def read(cls, config: str, state: str) -> Self:
         """The book that ``row`` wrote."""
-        settings, form = json.loads(config), json.loads(state)
+        settings, form = decode(config), decode(state)
         identifier = form.pop("identifier")
         book = cls(settings, Identifier.from_dict({**_fixed(settings), **identifier}))
         counts = [int(count) for count in identifier["state"]["assigned"]]

@@ -1,12 +1,12 @@
 """What clients do to an experiment. Each operation happens as a whole, or is refused and changes nothing."""
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from fairbai.service.domain.book import Book, encode
+from fairbai.service.domain.book import Book
+from fairbai.service.domain.encoding import encode
 from fairbai.service.domain.refusals import Refusal, invalid
 
 WINNER = "winner"  # the ticket of those who are served the winner after the stop; its rewards are not counted
@@ -22,7 +22,7 @@ class Ticket(NamedTuple):
 
 
 @dataclass
-class Page:
+class UnitOfWork:
     """An experiment in a transaction: its book, the rows that the operations need, and the rows that they write."""
 
     experiment: str
@@ -88,19 +88,19 @@ class Operation(ABC):
         """About how many rows it writes."""
         return 1
 
-    def numbers(self) -> Sequence[int]:
+    def ticket_numbers(self) -> Sequence[int]:
         """The tickets whose rows it needs."""
         return ()
 
-    def apply(self, page: Page) -> Any:
-        """Do it, in memory and on the page; returns what the client hears when the page is on disk."""
-        was = page.book.decided, page.book.stopped
-        result = self.act(page)
-        page.milestones(*was)
+    def apply(self, unit: UnitOfWork) -> Any:
+        """Do it, in memory and on the unit; returns what the client hears when the unit is on disk."""
+        was = unit.book.decided, unit.book.stopped
+        result = self.act(unit)
+        unit.milestones(*was)
         return result
 
     @abstractmethod
-    def act(self, page: Page) -> Any:
+    def act(self, unit: UnitOfWork) -> Any:
         """The operation itself; a Refusal is raised before anything changes."""
 
 
@@ -116,10 +116,10 @@ class Ask(Operation):
         """The tickets."""
         return self.n
 
-    def act(self, page: Page) -> dict[str, Any]:
+    def act(self, unit: UnitOfWork) -> dict[str, Any]:
         """Assign arms."""
-        book = page.book
-        if self.key is not None and (before := page.keyed.get(self.key)):
+        book = unit.book
+        if self.key is not None and (before := unit.keyed.get(self.key)):
             if (before["n"], before["serve_winner"]) != (self.n, self.serve_winner):
                 raise _key_used("Idempotency-Key", _shown(**before), _shown(self.n, self.serve_winner))
             return self._answer(book, before["first"], before["arms"], before["expires_at"])
@@ -127,12 +127,12 @@ class Ask(Operation):
             return self._after_the_stop(book)
         first = book.tickets
         arms = book.ask(self.n)
-        expires_at = None if book.lease is None else page.at + book.lease
+        expires_at = None if book.lease is None else unit.at + book.lease
         data = {"first": first, "n": self.n, "serve_winner": self.serve_winner, "arms": arms, "expires_at": expires_at}
-        page.log("asked", data, self.key)
+        unit.log("asked", data, self.key)
         for number, arm in enumerate(arms, first):
-            ticket = page.tickets[number] = Ticket(arm, expires_at, True, None)
-            page.new_tickets.append({"experiment": page.experiment, "number": number, **ticket._asdict()})
+            ticket = unit.tickets[number] = Ticket(arm, expires_at, True, None)
+            unit.new_tickets.append({"experiment": unit.experiment, "number": number, **ticket._asdict()})
         return self._answer(book, first, arms, expires_at)
 
     def _answer(self, book: Book, first: int, arms: list[int], expires_at: float | None) -> dict[str, Any]:
@@ -158,25 +158,25 @@ class Tell(Operation):
         """The rewards."""
         return len(self.rewards)
 
-    def numbers(self) -> Sequence[int]:
+    def ticket_numbers(self) -> Sequence[int]:
         """The tickets."""
         return [number for number, _ in self.rewards if number is not None]
 
-    def act(self, page: Page) -> dict[str, Any]:
+    def act(self, unit: UnitOfWork) -> dict[str, Any]:
         """Count those that are new."""
-        fresh = self._fresh(page)
-        late = [number for number in fresh if not page.tickets[number].waiting or self._overdue(page, number)]
+        fresh = self._fresh(unit)
+        late = [number for number in fresh if not unit.tickets[number].waiting or self._overdue(unit, number)]
         if fresh:
-            self._count(page, fresh, late)
-        return {"accepted": len(self.rewards), "counted": len(fresh), "late": len(late), **page.book.answer()}
+            self._count(unit, fresh, late)
+        return {"accepted": len(self.rewards), "counted": len(fresh), "late": len(late), **unit.book.answer()}
 
-    def _fresh(self, page: Page) -> dict[int, float]:
+    def _fresh(self, unit: UnitOfWork) -> dict[int, float]:
         """The rewards that are not yet known."""
         fresh: dict[int, float] = {}
         for number, reward in self.rewards:
-            if number is None and (page.book.stopped or page.book.decided):
+            if number is None and (unit.book.stopped or unit.book.decided):
                 continue  # of somebody who was served the winner
-            ticket = page.tickets.get(number) if number is not None else None
+            ticket = unit.tickets.get(number) if number is not None else None
             if number is None or ticket is None:
                 raise no_such_ticket(WINNER if number is None else str(number))
             known = fresh.get(number) if ticket.reward is None else ticket.reward
@@ -187,24 +187,24 @@ class Tell(Operation):
                 raise Refusal(409, "Another reward was told", detail, ticket=str(number), reward=known)
         return fresh
 
-    def _overdue(self, page: Page, number: int) -> bool:
-        expires_at = page.tickets[number].expires_at
-        return expires_at is not None and expires_at < page.at
+    def _overdue(self, unit: UnitOfWork, number: int) -> bool:
+        expires_at = unit.tickets[number].expires_at
+        return expires_at is not None and expires_at < unit.at
 
-    def _count(self, page: Page, fresh: dict[int, float], late: list[int]) -> None:
+    def _count(self, unit: UnitOfWork, fresh: dict[int, float], late: list[int]) -> None:
         numbers, rewards = list(fresh), list(fresh.values())
-        arms = [page.tickets[number].arm for number in numbers]
-        expired = [page.tickets[number].arm for number in late if not page.tickets[number].waiting]
+        arms = [unit.tickets[number].arm for number in numbers]
+        expired = [unit.tickets[number].arm for number in late if not unit.tickets[number].waiting]
         try:
-            page.book.check_rewards(rewards)
+            unit.book.check_rewards(rewards)
         except ValueError as error:
             raise invalid(str(error)) from None
-        page.book.tell(arms, rewards, expired, len(late))
+        unit.book.tell(arms, rewards, expired, len(late))
         data = {"tickets": numbers, "arms": arms, "rewards": rewards, "late": late, "expired": expired}
-        page.log("told", data)
+        unit.log("told", data)
         for number, reward in fresh.items():
-            page.tickets[number] = page.tickets[number]._replace(waiting=False, reward=reward)
-            page.told.append({"of_experiment": page.experiment, "of_number": number, "new_reward": reward})
+            unit.tickets[number] = unit.tickets[number]._replace(waiting=False, reward=reward)
+            unit.told.append({"of_experiment": unit.experiment, "of_number": number, "new_reward": reward})
 
 
 @dataclass
@@ -214,21 +214,21 @@ class Batch(Operation):
     pulls: list[int] = field(default_factory=list)
     sums: list[float] = field(default_factory=list)
 
-    def act(self, page: Page) -> dict[str, Any]:
+    def act(self, unit: UnitOfWork) -> dict[str, Any]:
         """Count it, once."""
         assert self.key is not None
         trials = sum(self.pulls)
-        if before := page.keyed.get(self.key):
+        if before := unit.keyed.get(self.key):
             if before["pulls"] != self.pulls or before["sums"] != self.sums:
                 raise _key_used("batch", "other pulls or sums", "these")
-            return {"accepted": trials, "counted": 0, **page.book.answer()}
+            return {"accepted": trials, "counted": 0, **unit.book.answer()}
         try:
-            page.book.check_batch(self.pulls, self.sums)
+            unit.book.check_batch(self.pulls, self.sums)
         except ValueError as error:
             raise invalid(str(error)) from None
-        page.book.tell_batch(self.pulls, self.sums)
-        page.log("batch", {"pulls": self.pulls, "sums": self.sums}, self.key)
-        return {"accepted": trials, "counted": trials, **page.book.answer()}
+        unit.book.tell_batch(self.pulls, self.sums)
+        unit.log("batch", {"pulls": self.pulls, "sums": self.sums}, self.key)
+        return {"accepted": trials, "counted": trials, **unit.book.answer()}
 
 
 @dataclass
@@ -242,21 +242,21 @@ class Expire(Operation):
         """The tickets."""
         return len(self.tickets)
 
-    def numbers(self) -> Sequence[int]:
+    def ticket_numbers(self) -> Sequence[int]:
         """The tickets."""
         return self.tickets
 
-    def act(self, page: Page) -> int:
+    def act(self, unit: UnitOfWork) -> int:
         """Expire those that are still waited for; returns how many."""
-        rows = page.tickets
+        rows = unit.tickets
         due = [number for number in self.tickets if number in rows and rows[number].waiting]
         if due:
             arms = [rows[number].arm for number in due]
-            page.book.expire(arms)
-            page.log("expired", {"tickets": due, "arms": arms})
+            unit.book.expire(arms)
+            unit.log("expired", {"tickets": due, "arms": arms})
             for number in due:
                 rows[number] = rows[number]._replace(waiting=False)
-                page.expired.append({"of_experiment": page.experiment, "of_number": number})
+                unit.expired.append({"of_experiment": unit.experiment, "of_number": number})
         return len(due)
 
 
@@ -264,12 +264,12 @@ class Expire(Operation):
 class Close(Operation):
     """The stop by hand. It cannot be undone, and doing it again changes nothing."""
 
-    def act(self, page: Page) -> dict[str, Any]:
+    def act(self, unit: UnitOfWork) -> dict[str, Any]:
         """Freeze the answer."""
-        if page.book.closed is None:
-            page.book.close()
-            page.log("closed", page.book.closed or {})
-        return page.book.answer()
+        if unit.book.closed is None:
+            unit.book.close()
+            unit.log("closed", unit.book.closed or {})
+        return unit.book.answer()
 
 
 def stopped(book: Book) -> Refusal:
@@ -290,9 +290,3 @@ def _shown(n: int, serve_winner: bool, **_: Any) -> str:
 
 def _key_used(name: str, before: str, now: str) -> Refusal:
     return Refusal(409, "The key was used before", f"{name} must be new: it stands for {before}, got {now}")
-
-
-def read_event(data: str) -> dict[str, Any]:
-    """The data of an event."""
-    found: dict[str, Any] = json.loads(data)
-    return found

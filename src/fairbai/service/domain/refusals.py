@@ -1,14 +1,6 @@
 """What the service says no to, and how it says so: problem details of RFC 9457."""
 
-import logging
 from typing import Any
-
-from sqlalchemy import URL
-from sqlalchemy.exc import SQLAlchemyError
-
-from fairbai.service.storage.database import cause, explained
-
-log = logging.getLogger("fairbai.service")
 
 
 class Refusal(Exception):  # noqa: N818 - it is an answer, not an error of ours
@@ -48,16 +40,6 @@ def invalid(detail: str) -> Refusal:
 def unavailable(detail: str) -> Refusal:
     """503: not now."""
     return Refusal(503, "Not available", detail, {"Retry-After": "1"})
-
-
-def of_database(url: URL, error: SQLAlchemyError) -> Refusal:
-    """507 where the disk is full, else 503; the log says more than the client should hear."""
-    log.error("%s", explained(url, error))
-    if any(part in cause(error) for part in ("is full", "No space left")):
-        return Refusal(
-            507, "Out of space", "the disk of the database is full; nothing was changed", {"Retry-After": "60"}
-        )
-    return unavailable("the database did not confirm the request; it is safe to repeat it")
 
 
 def failed() -> Refusal:

@@ -13,16 +13,18 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from fairbai import __version__
-from fairbai.service.domain.refusals import Refusal, failed, invalid, of_database, unavailable
+from fairbai.service.domain.refusals import Refusal, failed, invalid, unavailable
 from fairbai.service.http import answers, forms
 from fairbai.service.http.dashboard import router as dashboard
 from fairbai.service.http.gate import Gate, problem
 from fairbai.service.http.pages import pages
+from fairbai.service.http.replay import Replays
 from fairbai.service.http.routes import router
+from fairbai.service.http.streams import Streams
 from fairbai.service.service import Service
-from fairbai.service.storage.database import TROUBLE, DatabaseError
+from fairbai.service.storage.failures import TROUBLE, DatabaseError, of_database
 from fairbai.service.storage.metrics import Metrics
-from fairbai.service.storage.settings import Settings
+from fairbai.service.storage.settings import ServerSettings
 
 
 class Application:
@@ -33,7 +35,7 @@ class Application:
         service: The service, from the start on.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
         self._metrics = Metrics()
         self.fastapi = FastAPI(
@@ -60,25 +62,28 @@ class Application:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """The time between the start and the stop."""
-        self.service = self.fastapi.state.service = Service(self._settings, self._metrics)
+        state = self.fastapi.state
+        self.service = state.service = Service(self._settings, self._metrics)
+        state.streams, state.replays = Streams(self.service.database), Replays(self.service.database)
         await self.service.start()
         try:
             yield
         finally:
+            state.streams.close()
             await self.service.stop()
 
 
 ABOUT = "Live experiments that find the best arm, with the share of every arm guaranteed."
 
 
-def create_app(settings: Settings) -> Application:
+def create_app(settings: ServerSettings) -> Application:
     """The application of one server."""
     return Application(settings)
 
 
 def from_environment() -> Application:
     """The application of a worker process."""
-    return create_app(Settings.from_environment())
+    return create_app(ServerSettings.from_environment())
 
 
 def _add_health(app: FastAPI, metrics: Metrics) -> None:

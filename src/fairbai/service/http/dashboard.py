@@ -3,18 +3,19 @@
 from typing import Any
 
 from fastapi import APIRouter, Request
-from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from fairbai import __version__
+from fairbai.service.domain.encoding import parse
 from fairbai.service.domain.refusals import Refusal
-from fairbai.service.http import answers, forms, planning, sessions, trials, views
+from fairbai.service.http import answers, forms, planning, sessions, views
+from fairbai.service.http.replay import Replays
 from fairbai.service.http.routes import described_body, json_answer, service_of
+from fairbai.service.http.streams import Streams
 from fairbai.service.storage.keys import Keyring, find_key, key_id
 
 router = APIRouter(prefix="/v1", tags=["dashboard"])
-PLAN = TypeAdapter(forms.Plan)
 HTML: dict[str, Any] = {"content": {"text/html": {"schema": {"type": "string"}}}}
 
 
@@ -40,7 +41,7 @@ async def session(request: Request) -> Response:
 @router.post("/plan", response_model=answers.Planned, openapi_extra=described_body("Plan"))
 async def plan(request: Request) -> Response:
     """What an experiment will cost, about: its trials, the price of its floors, the shares of its arms."""
-    form: forms.Plan = trials.parse(PLAN, await request.body())
+    form = parse(forms.Plan, await request.body())
     return json_answer(await run_in_threadpool(planning.planned, form))
 
 
@@ -62,17 +63,15 @@ async def summary(request: Request, experiment: str) -> Response:
 @router.get("/experiments/{experiment}/audit", response_model=answers.Audit)
 async def audit(request: Request, experiment: str) -> Response:
     """What was promised, and what was kept of it."""
-    service = service_of(request)
-    replay = service.replays.result(experiment)
-    return json_answer(await run_in_threadpool(views.audit, service.database, experiment, replay))
+    replay = replays_of(request).result(experiment)
+    return json_answer(await run_in_threadpool(views.audit, service_of(request).database, experiment, replay))
 
 
 @router.get("/experiments/{experiment}/report", response_class=Response, responses={200: HTML})
 async def report(request: Request, experiment: str) -> Response:
     """A report in one HTML file, to keep and to send."""
-    service = service_of(request)
-    replay = service.replays.result(experiment)
-    page = await run_in_threadpool(views.report, service.database, experiment, replay)
+    replay = replays_of(request).result(experiment)
+    page = await run_in_threadpool(views.report, service_of(request).database, experiment, replay)
     headers = {
         "Content-Disposition": f'attachment; filename="fairbai-{experiment}.html"',
         "Content-Security-Policy": "sandbox",  # it is a file to keep, and no page of ours
@@ -85,10 +84,11 @@ async def report(request: Request, experiment: str) -> Response:
 @router.get("/experiments/{experiment}/stream", include_in_schema=False)
 async def stream(request: Request, experiment: str) -> Response:
     """The status whenever it has changed, as server-sent events."""
-    service = service_of(request)
+    streams: Streams = request.app.state.streams
+    keyring = service_of(request).keyring
     token, _ = sessions.token_of(dict(request.scope["headers"]))
     address = request.client.host if request.client else ""
-    return await service.streams.open(experiment, lambda: _good(service.keyring, token, address))
+    return await streams.open(experiment, lambda: _good(keyring, token, address))
 
 
 async def _good(keyring: Keyring, token: str, address: str) -> bool:
@@ -102,6 +102,11 @@ async def _good(keyring: Keyring, token: str, address: str) -> bool:
 @router.get("/experiments/{experiment}/audit/replay", include_in_schema=False)
 async def replay(request: Request, experiment: str) -> Response:
     """Replay the log: lines of JSON with the progress, and at last what differs."""
-    service = service_of(request)
-    await run_in_threadpool(service.labels, experiment)  # 404 before anything begins
-    return service.replays.begin(experiment)
+    await run_in_threadpool(service_of(request).labels, experiment)  # 404 before anything begins
+    return replays_of(request).begin(experiment)
+
+
+def replays_of(request: Request) -> Replays:
+    """The replays of the worker that a request came to."""
+    replays: Replays = request.app.state.replays
+    return replays

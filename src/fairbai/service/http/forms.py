@@ -3,19 +3,19 @@
 import secrets
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-MOST_ARMS = 1_000
-MOST_PLANNED = 100  # arms of a plan, which is answered while somebody drags a slider
-MOST_TICKETS = 10_000  # in one call
-MOST_LABEL = 200
-LARGEST_REWARD = 1e100
-LONGEST_LEASE = 366 * 86_400.0
-LARGEST_SEED = 2**53 - 1  # what every JSON reader keeps
+MAX_ARMS = 1_000
+MAX_PLANNED = 100  # arms of a plan, which is answered while somebody drags a slider
+MAX_TICKETS = 10_000  # in one call
+MAX_LABEL = 200
+MAX_REWARD = 1e100
+MAX_LEASE = 366 * 86_400.0
+MAX_SEED = 2**53 - 1  # what every JSON reader keeps
 
 # what people can read: no control characters, which some databases and terminals do not take
-Label = Annotated[str, Field(min_length=1, max_length=MOST_LABEL, pattern=r"^[^\x00-\x1f\x7f]+$")]
-Reward = Annotated[float, Field(ge=-LARGEST_REWARD, le=LARGEST_REWARD, allow_inf_nan=False)]
+Label = Annotated[str, Field(min_length=1, max_length=MAX_LABEL, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Reward = Annotated[float, Field(ge=-MAX_REWARD, le=MAX_REWARD, allow_inf_nan=False)]
 Whole = BeforeValidator(lambda value: _whole(value))  # after the bounds, or the schema would not have them
 _named = {"required": ["kind"], "properties": {"kind": {"type": "string"}}}
 Kind = Annotated[str, Field(max_length=50)] | Annotated[dict[str, Any], Field(json_schema_extra=_named)]
@@ -69,7 +69,7 @@ class Experiment(Form):
     name: Label
     arms: Annotated[
         list[Label],
-        Field(min_length=2, max_length=MOST_ARMS, json_schema_extra={"uniqueItems": True}),
+        Field(min_length=2, max_length=MAX_ARMS, json_schema_extra={"uniqueItems": True}),
         AfterValidator(_different),
     ]
     delta: Annotated[float, Field(gt=0.0, lt=0.5)]
@@ -78,17 +78,15 @@ class Experiment(Form):
     sampling: Kind = "fair_top_two"
     stopping: Kind = "mixture"
     settle: bool | Settling = True
-    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED), Whole] | None = Field(
-        None, description="random if none is given"
-    )
-    lease: Annotated[float, Field(gt=0.0, le=LONGEST_LEASE, allow_inf_nan=False)] | None = Field(
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED), Whole] | None = Field(None, description="random if none is given")
+    lease: Annotated[float, Field(gt=0.0, le=MAX_LEASE, allow_inf_nan=False)] | None = Field(
         86_400.0, description="seconds within which the reward of a ticket is expected; null: for ever"
     )
 
     def config(self) -> dict[str, Any]:
         """All of it, with a seed."""
         form = self.model_dump()
-        return form if self.seed is not None else {**form, "seed": secrets.randbelow(LARGEST_SEED)}
+        return form if self.seed is not None else {**form, "seed": secrets.randbelow(MAX_SEED)}
 
 
 class Plan(Form):
@@ -112,10 +110,10 @@ class Plan(Form):
 
     arms: Annotated[
         list[Label],
-        Field(min_length=2, max_length=MOST_PLANNED, json_schema_extra={"uniqueItems": True}),
+        Field(min_length=2, max_length=MAX_PLANNED, json_schema_extra={"uniqueItems": True}),
         AfterValidator(_different),
     ]
-    means: Annotated[list[Reward], Field(min_length=2, max_length=MOST_PLANNED)] | None = None
+    means: Annotated[list[Reward], Field(min_length=2, max_length=MAX_PLANNED)] | None = None
     difference: Annotated[Reward, Field(gt=0.0)] | None = Field(
         None, description="by which the last arm is better than all others; instead of means"
     )
@@ -133,7 +131,7 @@ class Ask(Form):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"n": 1}, {"n": 20, "serve_winner": True}]})
 
-    n: Annotated[int, Field(ge=1, le=MOST_TICKETS), Whole] = 1
+    n: Annotated[int, Field(ge=1, le=MAX_TICKETS), Whole] = 1
     serve_winner: bool = Field(False, description="after the stop, give out the winner instead of an error")
 
 
@@ -149,7 +147,7 @@ class Tell(Form):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"rewards": [{"ticket": "0", "reward": 1.0}]}]})
 
-    rewards: Annotated[list[Rewarded], Field(min_length=1, max_length=MOST_TICKETS)]
+    rewards: Annotated[list[Rewarded], Field(min_length=1, max_length=MAX_TICKETS)]
 
 
 class Batch(Form):
@@ -168,9 +166,5 @@ class Batch(Form):
     )
 
     batch: Label = Field(description="the client's name for it; the same batch again is accepted and changes nothing")
-    pulls: Annotated[dict[str, Annotated[int, Field(ge=0, le=2**53), Whole]], Field(min_length=1, max_length=MOST_ARMS)]
-    sums: Annotated[dict[str, Reward], Field(max_length=MOST_ARMS)]
-
-
-ASK = TypeAdapter(Ask)
-TELL = TypeAdapter(Tell)
+    pulls: Annotated[dict[str, Annotated[int, Field(ge=0, le=2**53), Whole]], Field(min_length=1, max_length=MAX_ARMS)]
+    sums: Annotated[dict[str, Reward], Field(max_length=MAX_ARMS)]

@@ -10,11 +10,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fairbai.service.domain.book import encode
-from fairbai.service.domain.refusals import Refusal, failed, invalid, no_such_experiment, of_database
+from fairbai.service.domain.encoding import encode
+from fairbai.service.domain.refusals import Refusal, failed, invalid, no_such_experiment
 from fairbai.service.http import sessions, trials
 from fairbai.service.service import Service
-from fairbai.service.storage.database import TROUBLE
+from fairbai.service.storage.failures import TROUBLE, of_database
 from fairbai.service.storage.keys import ROLES
 from fairbai.service.storage.metrics import Metrics
 

@@ -14,19 +14,19 @@ from typing import Any
 
 from sqlalchemy import select
 
+from fairbai.service.domain.encoding import iso
 from fairbai.service.domain.refusals import unavailable
-from fairbai.service.http.streams import Counted, told_to_stop
-from fairbai.service.reading.status import iso
+from fairbai.service.http.streams import LimitedStream, told_to_stop
 from fairbai.service.reading.verify import verify_experiment
 from fairbai.service.storage.database import Database, open_database
 from fairbai.service.storage.schema import experiments
 
 EVERY = 0.5  # seconds between two lines
-PATIENCE = 1.0  # seconds after which a silent replay is no reason not to stop
-MOST_KEPT = 1000  # results
+POLL_SECONDS = 1.0  # seconds after which a silent replay is no reason not to stop
+MAX_KEPT = 1000  # results
 NICENESS = 10
-LONGEST_LINE = 2**24  # bytes; asyncio would end at 2**16
-LONGEST_DIFFERENCE = 300  # characters: one may hold two states, of which nobody reads all
+MAX_LINE = 2**24  # bytes; asyncio would end at 2**16
+MAX_DIFFERENCE = 300  # characters: one may hold two states, of which nobody reads all
 
 
 class Replays:
@@ -45,12 +45,12 @@ class Replays:
         """The last one of an experiment, if it was here."""
         return self._results.get(experiment)
 
-    def begin(self, experiment: str) -> Counted:
+    def begin(self, experiment: str) -> LimitedStream:
         """Lines of JSON: how far it is, and at last what differs; a Refusal while another one runs."""
         if self._running:
             raise unavailable("another replay is running: try again when it is done")
         self._running = True
-        return Counted(self._lines(experiment), "application/x-ndjson", self._release)
+        return LimitedStream(self._lines(experiment), "application/x-ndjson", self._release)
 
     def _release(self) -> None:
         self._running = False
@@ -60,7 +60,7 @@ class Replays:
             *(sys.executable, "-m", "fairbai.service.http.replay"),
             stdin=asyncio.subprocess.PIPE,  # where nobody else can read the password of a database
             stdout=asyncio.subprocess.PIPE,
-            limit=LONGEST_LINE,
+            limit=MAX_LINE,
         )
         assert process.stdin is not None
         assert process.stdout is not None
@@ -70,7 +70,7 @@ class Replays:
             process.stdin.close()
             while not told_to_stop():
                 with contextlib.suppress(TimeoutError):
-                    line = (await asyncio.wait_for(process.stdout.readline(), PATIENCE)).decode()
+                    line = (await asyncio.wait_for(process.stdout.readline(), POLL_SECONDS)).decode()
                     if not line:
                         break
                     self._keep(experiment, json.loads(line))
@@ -84,7 +84,7 @@ class Replays:
     def _keep(self, experiment: str, line: dict[str, Any]) -> None:
         if line.get("done"):
             self._results.pop(experiment, None)
-            if len(self._results) >= MOST_KEPT:
+            if len(self._results) >= MAX_KEPT:
                 self._results.pop(next(iter(self._results)))
             self._results[experiment] = {name: value for name, value in line.items() if name != "done"}
 
@@ -111,7 +111,7 @@ def replay(url: str, experiment: str) -> None:
 
 def shortened(difference: str) -> str:
     """The first words of a difference; ``fairbai verify`` prints all of them."""
-    return difference if len(difference) <= LONGEST_DIFFERENCE else f"{difference[: LONGEST_DIFFERENCE - 2]} …"
+    return difference if len(difference) <= MAX_DIFFERENCE else f"{difference[: MAX_DIFFERENCE - 2]} …"
 
 
 if __name__ == "__main__":

@@ -4,12 +4,12 @@ import secrets
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
-from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from fairbai.service.domain import operations
-from fairbai.service.domain.book import Book, encode, new_book
+from fairbai.service.domain.book import Book, new_book
+from fairbai.service.domain.encoding import encode, parse
 from fairbai.service.domain.refusals import Refusal, invalid
 from fairbai.service.http import answers, etags, forms, trials
 from fairbai.service.reading import export, listing
@@ -17,8 +17,6 @@ from fairbai.service.reading import status as reading
 from fairbai.service.service import Service
 
 router = APIRouter(prefix="/v1")
-EXPERIMENT = TypeAdapter(forms.Experiment)
-BATCH = TypeAdapter(forms.Batch)
 KEY_HEADER = "idempotency-key"
 NOSNIFF = {"X-Content-Type-Options": "nosniff"}  # names and labels are text of people: no browser should guess
 EXPORTS: dict[str, Any] = {"content": {kind.split(";")[0]: {"schema": {}} for kind in export.MEDIA.values()}}
@@ -37,7 +35,7 @@ def described_body(form: str, with_key: bool = False) -> dict[str, Any]:
                 "in": "header",
                 "required": False,
                 "description": "a name for the call; the same call with the same name happens once",
-                "schema": {"type": "string", "minLength": 1, "maxLength": trials.MOST_KEY, "pattern": "^[!-~]+$"},
+                "schema": {"type": "string", "minLength": 1, "maxLength": trials.MAX_KEY, "pattern": "^[!-~]+$"},
             }
         ]
     return described
@@ -66,7 +64,7 @@ def service_of(request: Request) -> Service:
 )
 async def create(request: Request) -> Response:
     """Begin an experiment."""
-    form: forms.Experiment = trials.parse(EXPERIMENT, await request.body())
+    form = parse(forms.Experiment, await request.body())
     key = trials.checked_key(request.headers.get(KEY_HEADER))
     name, book = secrets.token_hex(8), await run_in_threadpool(_book, form)
     experiment, found = await service_of(request).writer.submit(lambda ledger: ledger.create(name, book, key))
@@ -98,7 +96,7 @@ async def list_experiments(
     ] = None,
     state: listing.State | None = None,
     search: Annotated[
-        str, Query(max_length=forms.MOST_LABEL, pattern=r"^[^\x00-\x1f\x7f]*$", description="a part of the name")
+        str, Query(max_length=forms.MAX_LABEL, pattern=r"^[^\x00-\x1f\x7f]*$", description="a part of the name")
     ] = "",
     sort: listing.Sort = "created",
     descending: bool = True,
@@ -173,7 +171,7 @@ async def policy(
 )
 async def batches(request: Request, experiment: str) -> Response:
     """Trials that a node assigned by itself, as counts and sums. The same batch again changes nothing."""
-    form: forms.Batch = trials.parse(BATCH, await request.body())
+    form = parse(forms.Batch, await request.body())
     service = service_of(request)
     labels = await run_in_threadpool(service.labels, experiment)
     for label in (*form.pulls, *form.sums):

@@ -15,13 +15,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from fairbai.service.domain.book import encode
+from fairbai.service.domain.encoding import encode
 from fairbai.service.domain.refusals import no_such_experiment, unavailable
 from fairbai.service.reading.status import status
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.schema import experiments
 
-MOST = 100  # of a worker
+MAX_STREAMS = 100  # of a worker
 EVERY = 1.0  # seconds between two looks
 HEARTBEAT = 15.0  # seconds after which a comment keeps proxies from closing the connection
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -38,7 +38,7 @@ class Streams:
         self._database = database
         self._open = 0
         self._closing = False
-        self._event = lru_cache(maxsize=MOST)(self._status_event)
+        self._event = lru_cache(maxsize=MAX_STREAMS)(self._status_event)
 
     def close(self) -> None:
         """End all of them."""
@@ -47,10 +47,10 @@ class Streams:
     async def open(self, experiment: str, good: Callable[[], Awaitable[bool]]) -> StreamingResponse:
         """A stream, which ends when ``good`` says that its key is not any more; a Refusal if there are too many."""
         await run_in_threadpool(self._version, experiment)
-        if self._open >= MOST:
-            raise unavailable(f"at most {MOST} streams are open at a time: ask for the status instead")
+        if self._open >= MAX_STREAMS:
+            raise unavailable(f"at most {MAX_STREAMS} streams are open at a time: ask for the status instead")
         self._open += 1
-        return Counted(self._events(experiment, good), "text/event-stream", self._release)
+        return LimitedStream(self._events(experiment, good), "text/event-stream", self._release)
 
     def _release(self) -> None:
         self._open -= 1
@@ -94,7 +94,7 @@ class Streams:
         return event, found["version"], found["stopped"] and found["pending"] == 0
 
 
-class Counted(StreamingResponse):
+class LimitedStream(StreamingResponse):
     """A stream that is counted until it ends, however it ends.
 
     Args:

@@ -1,39 +1,24 @@
 """Ask and tell: from the bytes of a request to the bytes of the answer."""
 
-from typing import Any
-
-from pydantic import TypeAdapter, ValidationError
-
 from fairbai.service.domain import operations
-from fairbai.service.domain.book import encode
+from fairbai.service.domain.encoding import encode, iso, parse
 from fairbai.service.domain.refusals import invalid
 from fairbai.service.http import forms
-from fairbai.service.reading.status import iso
 from fairbai.service.writing.writer import Writer
 
-MOST_KEY = 200  # characters of an Idempotency-Key
-
-
-def parse(form: TypeAdapter[Any], body: bytes) -> Any:
-    """The form that a body holds."""
-    try:
-        return form.validate_json(body or b"{}")
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "body"
-        raise invalid(f"{place}: {first['msg']}") from None
+MAX_KEY = 200  # characters of an Idempotency-Key
 
 
 def checked_key(key: str | None) -> str | None:
     """An Idempotency-Key that can be kept."""
-    if key is not None and not (1 <= len(key) <= MOST_KEY and key.isascii() and key.isprintable() and " " not in key):
-        raise invalid(f"Idempotency-Key must be 1 to {MOST_KEY} visible ASCII characters")
+    if key is not None and not (1 <= len(key) <= MAX_KEY and key.isascii() and key.isprintable() and " " not in key):
+        raise invalid(f"Idempotency-Key must be 1 to {MAX_KEY} visible ASCII characters")
     return key
 
 
 async def ask(writer: Writer, experiment: str, body: bytes, key: str | None) -> str:
     """Tickets for the next trials, as JSON."""
-    form: forms.Ask = parse(forms.ASK, body)
+    form = parse(forms.Ask, body)
     name = None if checked_key(key) is None else f"{experiment}:ask:{key}"
     answer = await writer.submit(operations.Ask(experiment, name, form.n, form.serve_winner))
     if answer["expires_at"] is not None:
@@ -43,7 +28,7 @@ async def ask(writer: Writer, experiment: str, body: bytes, key: str | None) -> 
 
 async def tell(writer: Writer, experiment: str, body: bytes, key: str | None) -> str:
     """Take rewards; tickets are what makes the call safe to repeat, so it needs no key."""
-    form: forms.Tell = parse(forms.TELL, body)
+    form = parse(forms.Tell, body)
     rewards = [(_number(told.ticket), told.reward) for told in form.rewards]
     return encode(await writer.submit(operations.Tell(experiment, None, rewards)))
 

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from fairbai.service.domain.book import encode
-from fairbai.service.domain.operations import read_event
-from fairbai.service.reading.status import iso, row_of
+from fairbai.service.domain.encoding import decode, encode, iso
+from fairbai.service.reading.status import row_of
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.logs import part_of_log
 
 COLUMNS = ("sequence", "at", "kind", "ticket", "arm", "reward", "late", "pulls", "detail")
-MOST_LINES = 5_000  # of a piece
+MAX_LINES = 5_000  # of a piece
 FORMULA = ("=", "+", "-", "@")  # what a spreadsheet would take for one
 MEDIA = {
     "csv": "text/csv; charset=utf-8",
@@ -46,13 +45,13 @@ def _events(database: Database, experiment: str, end: int) -> Iterator[Any]:
 
 def _pieces(lines: Iterator[Line]) -> Iterator[list[Line]]:
     """So many lines at a time."""
-    while piece := list(islice(lines, MOST_LINES)):
+    while piece := list(islice(lines, MAX_LINES)):
         yield piece
 
 
 def _lines(row: Any, labels: list[str]) -> Iterator[Line]:
     """An event has a line for each of its tickets, or arms; one line if it has none."""
-    data = read_event(row.data)
+    data = decode(row.data)
     line = dict.fromkeys(COLUMNS) | {"sequence": row.sequence, "at": iso(row.at), "kind": row.kind}
     if row.kind == "asked":
         for number, arm in enumerate(data["arms"], data["first"]):

@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, and_, func, not_, or_, select
 
+from fairbai.service.domain.encoding import iso
 from fairbai.service.domain.refusals import no_such_experiment
-from fairbai.service.reading.status import iso
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.schema import experiments
 

@@ -1,7 +1,5 @@
 """What can be seen of experiments. All of it is read from the database, so that only what is on disk is shown."""
 
-import json
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -9,6 +7,7 @@ from sqlalchemy import Row, select
 
 from fairbai.identifier import Status
 from fairbai.service.domain.book import Book, finite, means, progress_of
+from fairbai.service.domain.encoding import decode, iso
 from fairbai.service.domain.operations import stopped
 from fairbai.service.domain.refusals import no_such_experiment
 from fairbai.service.storage.database import Database
@@ -17,11 +16,6 @@ from fairbai.stopping import Mixture, TwoSidedMixture
 from fairbai.stopping.intervals import intervals
 
 FAR = 20  # times the trials so far: an estimate beyond that says only that it is too early for one
-
-
-def iso(at: float) -> str:
-    """A time as text, in UTC."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def row_of(database: Database, experiment: str) -> Row[Any]:
@@ -100,13 +94,13 @@ def _arms(book: Book, now: Status, pending: Any) -> list[dict[str, Any]]:
 
 def points(database: Database, experiment: str, most: int) -> dict[str, Any]:
     """The history of an experiment: at most so many points, about evenly spaced in the logarithm of the trials."""
-    labels = json.loads(row_of(database, experiment).config)["arms"]
+    labels = decode(row_of(database, experiment).config)["arms"]
     statement = select(history).where(history.c.experiment == experiment).order_by(history.c.trials)
     with database.reader.connect() as connection:
         rows = connection.execute(statement).all()
     if len(rows) > most:
         rows = [rows[index] for index in np.linspace(0, len(rows) - 1, most).round().astype(int).tolist()]
-    shown = [{"trials": row.trials, "at": iso(row.at), **json.loads(row.data)} for row in rows]
+    shown = [{"trials": row.trials, "at": iso(row.at), **decode(row.data)} for row in rows]
     return {"arms": labels, "points": shown}
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
-from fairbai.service.domain.book import encode, new_book
-from fairbai.service.domain.operations import Ask, Batch, Close, Expire, Operation, Page, Tell, Ticket, read_event
+from fairbai.service.domain.book import new_book
+from fairbai.service.domain.encoding import decode, encode
+from fairbai.service.domain.operations import Ask, Batch, Close, Expire, Operation, Tell, Ticket, UnitOfWork
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.logs import whole_log
 from fairbai.service.storage.schema import events, experiments, history, tickets
@@ -39,37 +40,37 @@ def verify_experiment(
     if first is None or first.kind != "created":
         return [f"event 1 must be created, got {None if first is None else first.kind}"]
     try:
-        page = _begun(experiment, first)
+        unit = _begun(experiment, first)
     except Exception as error:
         return [f"event 1 (created) cannot be repeated: {error}"]
     kept = _Kept(connection, experiment)
-    differences = _compare_event(page, first)
+    differences = _compare_event(unit, first)
     for event in log:
         if differences:
             return differences  # what follows would differ too
-        if not page.new_events:
-            page.at = event.at
+        if not unit.new_events:
+            unit.at = event.at
             try:
-                _operation(experiment, event).apply(page)
+                _operation(experiment, event).apply(unit)
             except Exception as error:
                 return [f"event {event.sequence} ({event.kind}) cannot be repeated: {error}"]
-        differences = _compare_event(page, event)
+        differences = _compare_event(unit, event)
         progress(event.sequence)
-        kept.take(page)
-    if page.new_events:
-        differences.append(f"event {page.new_events[0]['sequence']} ({page.new_events[0]['kind']}) is missing")
-    return differences + _surplus(connection, page) + _compare_state(page, row) + kept.compared(page)
+        kept.take(unit)
+    if unit.new_events:
+        differences.append(f"event {unit.new_events[0]['sequence']} ({unit.new_events[0]['kind']}) is missing")
+    return differences + _surplus(connection, unit) + _compare_state(unit, row) + kept.compared(unit)
 
 
-def _begun(experiment: str, created: Row[Any]) -> Page:
-    page = Page(experiment, new_book(read_event(created.data)), created.at)
-    page.log("created", page.book.config)
-    return page
+def _begun(experiment: str, created: Row[Any]) -> UnitOfWork:
+    unit = UnitOfWork(experiment, new_book(decode(created.data)), created.at)
+    unit.log("created", unit.book.config)
+    return unit
 
 
 def _operation(experiment: str, event: Row[Any]) -> Operation:
     """The operation that an event is the record of."""
-    data = read_event(event.data)
+    data = decode(event.data)
     if event.kind == "asked":
         return Ask(experiment, event.key, data["n"], data["serve_winner"])
     if event.kind == "told":
@@ -83,11 +84,11 @@ def _operation(experiment: str, event: Row[Any]) -> Operation:
     raise ValueError(f"kind must be one that starts an operation, got {event.kind!r}")
 
 
-def _compare_event(page: Page, event: Row[Any]) -> list[str]:
+def _compare_event(unit: UnitOfWork, event: Row[Any]) -> list[str]:
     """Compare the oldest event that the replay gave with the one in the log, and take it away."""
-    if not page.new_events:
+    if not unit.new_events:
         return [f"event {event.sequence} ({event.kind}) has no effect when it is repeated"]
-    again = page.new_events.pop(0)
+    again = unit.new_events.pop(0)
     stored = dict(event._mapping)
     return [
         f"event {event.sequence}: {name} is {stored[name]!r}, replayed {again[name]!r}"
@@ -96,21 +97,21 @@ def _compare_event(page: Page, event: Row[Any]) -> list[str]:
     ]
 
 
-def _surplus(connection: Connection, page: Page) -> list[str]:
+def _surplus(connection: Connection, unit: UnitOfWork) -> list[str]:
     """Rows that the log does not know of."""
-    counted = {"events": (events, page.book.version), "tickets": (tickets, page.book.tickets)}
+    counted = {"events": (events, unit.book.version), "tickets": (tickets, unit.book.tickets)}
     result = []
     for name, (table, expected) in counted.items():
-        statement = select(func.count()).select_from(table).where(table.c.experiment == page.experiment)
+        statement = select(func.count()).select_from(table).where(table.c.experiment == unit.experiment)
         found = connection.execute(statement).scalar_one()
         if found != expected:
             result.append(f"there are {found} {name}, replayed {expected}")
     return result
 
 
-def _compare_state(page: Page, row: Row[Any]) -> list[str]:
+def _compare_state(unit: UnitOfWork, row: Row[Any]) -> list[str]:
     stored = dict(row._mapping)
-    again = {"config": encode(page.book.config), "name": page.book.config["name"], **page.book.row()}
+    again = {"config": encode(unit.book.config), "name": unit.book.config["name"], **unit.book.row()}
     del again["progress"]  # whose threshold is found now and then, and not from the log
     return [f"{name} is {stored[name]!r}, replayed {value!r}" for name, value in again.items() if stored[name] != value]
 
@@ -124,22 +125,22 @@ class _Kept:
         self._final: dict[int, Ticket] = {}
         self._wrong: list[str] = []  # the first ticket that differs
 
-    def take(self, page: Page) -> None:
-        """Take from a page what a replayed event gave."""
-        self._points |= {point["trials"]: point for point in page.new_points}
-        for row in page.told:
-            self._final[row["of_number"]] = page.tickets.pop(row["of_number"])
+    def take(self, unit: UnitOfWork) -> None:
+        """Take from a unit what a replayed event gave."""
+        self._points |= {point["trials"]: point for point in unit.new_points}
+        for row in unit.told:
+            self._final[row["of_number"]] = unit.tickets.pop(row["of_number"])
         if len(self._final) >= CHUNK:
             self._compare_tickets(self._final)
             self._final = {}
-        page.keyed.clear()
-        for rows in (page.new_tickets, page.told, page.expired, page.new_points):
+        unit.keyed.clear()
+        for rows in (unit.new_tickets, unit.told, unit.expired, unit.new_points):
             rows.clear()
 
-    def compared(self, page: Page) -> list[str]:
+    def compared(self, unit: UnitOfWork) -> list[str]:
         """What differs, once the log is at its end."""
         self._compare_tickets(self._final)
-        self._compare_tickets(page.tickets)
+        self._compare_tickets(unit.tickets)
         statement = select(history).where(history.c.experiment == self._experiment)
         stored = {row.trials: dict(row._mapping) for row in self._connection.execute(statement)}
         return self._wrong + ([] if stored == self._points else ["the points of the history differ"])

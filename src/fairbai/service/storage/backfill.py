@@ -1,12 +1,12 @@
 """Filling in what older versions did not keep, from the log."""
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import Connection, Row, select, update
 
-from fairbai.service.domain.book import Book, encode, new_book
+from fairbai.service.domain.book import Book, new_book
+from fairbai.service.domain.encoding import decode, encode
 from fairbai.service.domain.promises import Promises
 from fairbai.service.storage.logs import whole_log
 from fairbai.service.storage.schema import experiments
@@ -23,10 +23,10 @@ def fill(connection: Connection) -> None:
 
 
 def _completed(connection: Connection, row: Row[Any]) -> Book:
-    promises = new_book(json.loads(row.config)).promises
+    promises = new_book(decode(row.config)).promises
     if promises.watched:
         _replay(promises, whole_log(connection, row.id, row.version))
-    book = Book.read(row.config, encode({**json.loads(row.state), "promises": promises.to_dict()}))
+    book = Book.read(row.config, encode({**decode(row.state), "promises": promises.to_dict()}))
     book.look()
     return book
 
@@ -35,8 +35,8 @@ def _replay(promises: Promises, log: Iterable[Row[Any]]) -> None:
     """How far every promise was ever from being kept."""
     for event in log:
         if event.kind == "asked":
-            promises.assign(json.loads(event.data)["arms"])
+            promises.assign(decode(event.data)["arms"])
         elif event.kind == "batch":
-            promises.assign_batch(json.loads(event.data)["pulls"])
+            promises.assign_batch(decode(event.data)["pulls"])
         elif event.kind in ("decided", "closed"):
             promises.freeze()

@@ -1,4 +1,4 @@
-"""Opening a database: connections that do not acknowledge before the disk does, and the version of the schema."""
+"""Opening a database: connections whose commits return only once the data is on disk."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -7,19 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
-from sqlalchemy.exc import TimeoutError as NoConnectionError
+from sqlalchemy.exc import ArgumentError
 
+from fairbai.service.storage.failures import TROUBLE, DatabaseError, explained, shown
 from fairbai.service.storage.settings import DEFAULT
 
 BUSY = 30.0  # seconds that a connection waits for another one's lock
 POOL = {"pool_timeout": 10.0}  # seconds until a connection must be free; else too many requests read at once
-PATIENCE = {"lock_timeout": "15s", "statement_timeout": "60s"}  # of the writer on PostgreSQL: nobody waits for ever
+TIMEOUTS = {"lock_timeout": "15s", "statement_timeout": "60s"}  # of the writer on PostgreSQL: nobody waits for ever
 CONNECTING = {  # to PostgreSQL: a server that has vanished is noticed although its connections look open
     "connect_timeout": 10,  # seconds
     "keepalives_idle": 30,
@@ -28,11 +24,6 @@ CONNECTING = {  # to PostgreSQL: a server that has vanished is noticed although 
     "tcp_user_timeout": 30_000,  # milliseconds
 }
 STARTING = 7210431  # the lock that servers take while they prepare a database
-TROUBLE = (DBAPIError, NoConnectionError)  # with the database: what was asked for was not done
-
-
-class DatabaseError(OSError):
-    """The database cannot be used; the message says why, without a password."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +60,7 @@ class Database:
     def lock(self, connection: Connection) -> None:
         """Wait until no other server prepares the database; for the rest of the transaction."""
         if not self.is_sqlite:  # where a transaction that may write is alone anyway
-            for name in PATIENCE:  # the others may take their time
+            for name in TIMEOUTS:  # the others may take their time
                 connection.execute(text(f"SET LOCAL {name} = 0"))
             connection.execute(text(f"SELECT pg_advisory_xact_lock({STARTING})"))
 
@@ -110,7 +101,7 @@ def open_database(url: str = DEFAULT, synchronous: bool = True, create: bool = T
         _begin_with(writer, "BEGIN IMMEDIATE")
         _begin_with(reader, "BEGIN")
     else:
-        event.listen(writer, "connect", _be_impatient)
+        event.listen(writer, "connect", _set_timeouts)
     database = Database(target, writer, reader)
     try:
         if synchronous:
@@ -170,8 +161,8 @@ def _prepare_postgresql(synchronous: bool) -> Any:
     return prepare
 
 
-def _be_impatient(connection: Any, _: Any) -> None:
-    for name, value in PATIENCE.items():
+def _set_timeouts(connection: Any, _: Any) -> None:
+    for name, value in TIMEOUTS.items():
         connection.execute(f"SET {name} = '{value}'")
     connection.commit()
 
@@ -191,107 +182,3 @@ def _check_synchronous(database: Database) -> None:
                     f"{shown(database.url)} would lose acknowledged rewards in a crash: "
                     f"{question} must be {allowed[0]}, got {found}"
                 )
-
-
-def shown(url: URL) -> str:
-    """The address without its password."""
-    return url.set(drivername=url.get_backend_name()).render_as_string(hide_password=True)
-
-
-def cause(error: SQLAlchemyError) -> str:
-    """What the driver says, without the statement, which may hold anything."""
-    said = getattr(error, "orig", None) or error
-    return str(said).strip().splitlines()[0] if str(said).strip() else type(said).__name__
-
-
-def explained(url: URL, error: SQLAlchemyError) -> str:
-    """What went wrong, in one line, for people who run the service."""
-    reason = cause(error)
-    hints = {
-        "read-only transaction": "this server does not take writes",
-        "readonly database": "the file or its directory cannot be written",
-        "unable to open database file": "its directory must exist and be writable",
-        "disk is full": "free some space; nothing that was acknowledged is lost",
-        "No space left": "free some space; nothing that was acknowledged is lost",
-        "not a database": "the file holds something else",
-        "database is locked": "another process holds it for too long",
-        "lock timeout": "another process holds the experiment for too long",
-        "QueuePool limit": "too many requests read at once",
-    }
-    hint = next((f" ({text})" for part, text in hints.items() if part in reason), "")
-    return f"{shown(url)}: {reason}{hint}"
-
-
-# --- the version of the schema ----------------------------------------------------------------------------------
-
-
-def upgrade(database: Database) -> None:
-    """Bring the tables to the version that this fairbai knows; refuse a newer one, and what cannot be written."""
-    from fairbai.service.storage.backfill import fill  # which needs the rest of the service
-
-    config, script = _config(), _scripts()
-    try:
-        with _changing_tables(database) as connection:
-            found = MigrationContext.configure(connection).get_current_revision()
-            if found == script.get_current_head():  # SQLite finds out only when it writes whether it can
-                connection.execute(text("UPDATE alembic_version SET version_num = version_num"))
-                return
-            if found is not None and found not in {revision.revision for revision in script.walk_revisions()}:
-                raise DatabaseError(
-                    f"{shown(database.url)} was written by a newer fairbai (schema {found}, "
-                    f"this one knows {script.get_current_head()}): pip install --upgrade 'fairbai[service]'"
-                )
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
-            fill(connection)
-    except TROUBLE as error:
-        raise DatabaseError(explained(database.url, error)) from None
-
-
-@contextmanager
-def _changing_tables(database: Database) -> Iterator[Connection]:
-    """A transaction alone, in which a table may be replaced by a changed copy, as migrations on SQLite have to.
-
-    A table that others refer to could not be dropped there. So foreign keys are checked at the end only; SQLite takes
-    that setting outside of transactions.
-    """
-    with database.writer.connect() as connection:
-        driver: Any = connection.connection.driver_connection
-        if database.is_sqlite:
-            driver.execute("PRAGMA foreign_keys = OFF")
-        try:
-            with connection.begin():
-                database.lock(connection)
-                yield connection
-                if database.is_sqlite and (lost := connection.exec_driver_sql("PRAGMA foreign_key_check").first()):
-                    raise DatabaseError(f"{shown(database.url)}: a row of {lost[0]} has none of {lost[2]} to refer to")
-        finally:
-            if database.is_sqlite:
-                driver.execute("PRAGMA foreign_keys = ON")
-
-
-def check_version(database: Database) -> None:
-    """Refuse a database that this fairbai would have to upgrade first."""
-    found, known = schema_version(database), _scripts().get_current_head()
-    if found != known:
-        has = "no tables" if found is None else f"schema {found}"
-        raise DatabaseError(
-            f"{shown(database.url)} has {has}, this fairbai needs schema {known}: "
-            "start fairbai serve on it, which upgrades it"
-        )
-
-
-def schema_version(database: Database) -> str | None:
-    """The version of the tables; None where there are none."""
-    with database.reader.connect() as connection:
-        return MigrationContext.configure(connection).get_current_revision()
-
-
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
-    return config
-
-
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config())

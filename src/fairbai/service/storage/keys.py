@@ -19,7 +19,7 @@ from fairbai.service.storage.schema import keys
 
 ROLES = ("reader", "writer", "admin")  # each may do what those before it may
 REMEMBERED = 10.0  # seconds after which a key is looked up again, and a revoked one is noticed
-MOST_ADDRESSES = 10_000
+MAX_ADDRESSES = 10_000
 
 
 @dataclass(frozen=True)
@@ -143,9 +143,9 @@ class Keyring:
 
     def _count_failure(self, address: str) -> None:
         now = time.monotonic()
-        if len(self._failed) >= MOST_ADDRESSES:
+        if len(self._failed) >= MAX_ADDRESSES:
             self._failed = {name: entry for name, entry in self._failed.items() if entry[0] + 60.0 > now}
-        if len(self._failed) >= MOST_ADDRESSES:
+        if len(self._failed) >= MAX_ADDRESSES:
             self._failed.clear()  # a flood from everywhere; better forget than run out of memory
         since, count = self._failed.get(address, (now, 0))
         self._failed[address] = (since, count + 1) if since + 60.0 > now else (now, 1)

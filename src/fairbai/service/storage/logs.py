@@ -7,8 +7,8 @@ from sqlalchemy import Connection, Row, select
 
 from fairbai.service.storage.schema import events
 
-MOST_EVENTS = 1_000  # of a part
-MOST_TEXT = 1_000_000  # characters of a part, about: an event may have 10,000 tickets
+MAX_EVENTS = 1_000  # of a part
+MAX_TEXT = 1_000_000  # characters of a part, about: an event may have 10,000 tickets
 
 
 def part_of_log(connection: Connection, experiment: str, after: int, end: int) -> list[Row[Any]]:
@@ -17,7 +17,7 @@ def part_of_log(connection: Connection, experiment: str, after: int, end: int) -
         select(events)
         .where(events.c.experiment == experiment, events.c.sequence > after, events.c.sequence <= end)
         .order_by(events.c.sequence)
-        .limit(MOST_EVENTS)
+        .limit(MAX_EVENTS)
         .execution_options(stream_results=True)  # of this statement: others of the connection may change something
     )
     found: list[Row[Any]] = []
@@ -26,7 +26,7 @@ def part_of_log(connection: Connection, experiment: str, after: int, end: int) -
         for row in rows:
             found.append(row)
             size += len(row.data)
-            if size >= MOST_TEXT:
+            if size >= MAX_TEXT:
                 break
     return found
 

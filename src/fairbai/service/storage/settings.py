@@ -10,7 +10,7 @@ VARIABLE = "FAIRBAI_SERVICE"  # how the settings reach worker processes
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServerSettings:
     """Of one server.
 
     Attributes:

@@ -9,11 +9,12 @@ from sqlalchemy import select
 
 from fairbai.service.domain.operations import Expire
 from fairbai.service.domain.refusals import Refusal
-from fairbai.service.storage.database import TROUBLE, Database, explained
+from fairbai.service.storage.database import Database
+from fairbai.service.storage.failures import TROUBLE, explained
 from fairbai.service.storage.schema import tickets
 from fairbai.service.writing.writer import Writer
 
-MOST_AT_ONCE = 5_000
+MAX_AT_ONCE = 5_000
 
 log = logging.getLogger("fairbai.service")
 
@@ -24,7 +25,7 @@ def overdue(database: Database, now: float) -> list[Expire]:
         select(tickets.c.experiment, tickets.c.number)
         .where(tickets.c.waiting, tickets.c.expires_at < now)
         .order_by(tickets.c.expires_at)
-        .limit(MOST_AT_ONCE)
+        .limit(MAX_AT_ONCE)
     )
     with database.reader.connect() as connection:
         found = sorted(tuple(row) for row in connection.execute(statement))
@@ -39,7 +40,7 @@ async def sweep(database: Database, writer: Writer, now: float | None = None) ->
         operations = await asyncio.to_thread(overdue, database, time.time() if now is None else now)
         expired: int = sum(await asyncio.gather(*(writer.submit(operation) for operation in operations)))
         total += expired
-        if expired < MOST_AT_ONCE:
+        if expired < MAX_AT_ONCE:
             return total
 
 

@@ -5,7 +5,6 @@ up to date with them; applies the operations; and writes events, tickets and sta
 results handed out. If it fails, the books that it touched are forgotten, and will be read again.
 """
 
-import json
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -14,13 +13,14 @@ from typing import Any
 from sqlalchemy import Connection, Engine, bindparam, false, select
 from sqlalchemy.exc import IntegrityError
 
-from fairbai.service.domain.book import Book, encode
-from fairbai.service.domain.operations import Operation, Page, Ticket, read_event
+from fairbai.service.domain.book import Book
+from fairbai.service.domain.encoding import decode, encode
+from fairbai.service.domain.operations import Operation, Ticket, UnitOfWork
 from fairbai.service.domain.refusals import Refusal, no_such_experiment
 from fairbai.service.storage.bulk import Chosen, inserting, replacing, updating
 from fairbai.service.storage.schema import events, experiments, history, tickets
 
-MOST_BOOKS = 256  # in memory
+MAX_BOOKS = 256  # in memory
 CHANGING = (
     *("version", "state", "decided", "stopped", "closed", "recommendation", "assigned", "observed"),
     *("progress", "floors_kept"),
@@ -69,9 +69,9 @@ class Ledger:
         try:
             connection = self._connected()
             with connection.begin():
-                pages = self._open(connection, touched, operations)
-                results = [_apply(operation, pages.get(operation.experiment)) for operation in operations]
-                _write(connection, pages.values())
+                units = self._open(connection, touched, operations)
+                results = [_apply(operation, units.get(operation.experiment)) for operation in operations]
+                _write(connection, units.values())
             return results
         except BaseException:
             for experiment in touched:
@@ -93,27 +93,29 @@ class Ledger:
 
     def create(self, experiment: str, book: Book, key: str | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an experiment; returns its id, an older one's if the key was used before, and its configuration."""
-        page = Page(experiment, book, self._clock())
-        page.log("created", page.book.config)
+        unit = UnitOfWork(experiment, book, self._clock())
+        unit.log("created", unit.book.config)
         try:
             with self._writer.begin() as connection:
-                return _insert(connection, page, key)
+                return _insert(connection, unit, key)
         except IntegrityError:  # somebody else has just used the key
             with self._writer.begin() as connection:
-                return _insert(connection, page, key)
+                return _insert(connection, unit, key)
 
     # --- reading what the operations need -----------------------------------------------------------------------
 
-    def _open(self, connection: Connection, touched: list[str], operations: Sequence[Operation]) -> dict[str, Page]:
+    def _open(
+        self, connection: Connection, touched: list[str], operations: Sequence[Operation]
+    ) -> dict[str, UnitOfWork]:
         """Lock the experiments and read all that the operations will look at."""
         versions = VERSIONS.run(connection, touched)
         now = self._clock()  # after the wait for the rows: the log is in the order of its times
-        pages = {name: Page(name, self._book(connection, name, version), now) for name, version in versions}
-        for page in pages.values():
-            own = [operation for operation in operations if operation.experiment == page.experiment]
-            _read_tickets(connection, page, {number for operation in own for number in operation.numbers()})
-            _read_keyed(connection, page, {operation.key for operation in own if operation.key is not None})
-        return pages
+        units = {name: UnitOfWork(name, self._book(connection, name, version), now) for name, version in versions}
+        for unit in units.values():
+            own = [operation for operation in operations if operation.experiment == unit.experiment]
+            _read_tickets(connection, unit, {number for operation in own for number in operation.ticket_numbers()})
+            _read_keyed(connection, unit, {operation.key for operation in own if operation.key is not None})
+        return units
 
     def _book(self, connection: Connection, experiment: str, version: int) -> Book:
         """The book at this version; from disk, if another process has moved on."""
@@ -121,36 +123,36 @@ class Ledger:
         if book is None or book.version != version:
             config, state = connection.execute(SELECT_BOOK, {"of_experiment": experiment}).one()
             book = self._books[experiment] = Book.read(config, state)
-            if len(self._books) > MOST_BOOKS:
+            if len(self._books) > MAX_BOOKS:
                 self._books.popitem(last=False)
         self._books.move_to_end(experiment)
         return book
 
 
-def _apply(operation: Operation, page: Page | None) -> Any:
+def _apply(operation: Operation, unit: UnitOfWork | None) -> Any:
     try:
-        if page is None:
+        if unit is None:
             raise no_such_experiment(operation.experiment)
-        return operation.apply(page)
+        return operation.apply(unit)
     except Refusal as refusal:
         return refusal
 
 
-def _read_tickets(connection: Connection, page: Page, numbers: set[int]) -> None:
-    for number, arm, expires_at, waiting, reward in TICKETS.run(connection, numbers, of_experiment=page.experiment):
-        page.tickets[number] = Ticket(arm, expires_at, bool(waiting), reward)
+def _read_tickets(connection: Connection, unit: UnitOfWork, numbers: set[int]) -> None:
+    for number, arm, expires_at, waiting, reward in TICKETS.run(connection, numbers, of_experiment=unit.experiment):
+        unit.tickets[number] = Ticket(arm, expires_at, bool(waiting), reward)
 
 
-def _read_keyed(connection: Connection, page: Page, keys: set[str]) -> None:
+def _read_keyed(connection: Connection, unit: UnitOfWork, keys: set[str]) -> None:
     for key, data in KEYED.run(connection, keys):
-        page.keyed[key] = read_event(data)
+        unit.keyed[key] = decode(data)
 
 
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
-def _write(connection: Connection, pages: Iterable[Page]) -> None:
-    changed = [page for page in pages if page.new_events]
+def _write(connection: Connection, units: Iterable[UnitOfWork]) -> None:
+    changed = [unit for unit in units if unit.new_events]
     if not changed:
         return
     for statement, name in (
@@ -160,25 +162,25 @@ def _write(connection: Connection, pages: Iterable[Page]) -> None:
         (UPDATE_EXPIRED, "expired"),
         (INSERT_POINTS, "new_points"),
     ):
-        statement.run(connection, [row for page in changed for row in getattr(page, name)])
-    UPDATE_EXPERIMENTS.run(connection, [_row(page) for page in changed])
+        statement.run(connection, [row for unit in changed for row in getattr(unit, name)])
+    UPDATE_EXPERIMENTS.run(connection, [_row(unit) for unit in changed])
 
 
-def _row(page: Page) -> dict[str, Any]:
-    row = page.book.row()
-    return {"of_id": page.experiment, **{f"new_{name}": row[name] for name in CHANGING}}
+def _row(unit: UnitOfWork) -> dict[str, Any]:
+    row = unit.book.row()
+    return {"of_id": unit.experiment, **{f"new_{name}": row[name] for name in CHANGING}}
 
 
-def _insert(connection: Connection, page: Page, key: str | None) -> tuple[str, dict[str, Any]]:
-    config = encode(page.book.config)
+def _insert(connection: Connection, unit: UnitOfWork, key: str | None) -> tuple[str, dict[str, Any]]:
+    config = encode(unit.book.config)
     if key is not None:
         before = connection.execute(
             select(experiments.c.id, experiments.c.config).where(experiments.c.key == key)
         ).one_or_none()
         if before is not None:
-            return before.id, json.loads(before.config)
-    row = {"id": page.experiment, "key": key, "name": page.book.config["name"], "created_at": page.at, "config": config}
-    row["arms"] = len(page.book.labels)
-    connection.execute(experiments.insert(), {**row, **page.book.row()})
-    INSERT_EVENTS.run(connection, page.new_events)
-    return page.experiment, page.book.config
+            return before.id, decode(before.config)
+    row = {"id": unit.experiment, "key": key, "name": unit.book.config["name"], "created_at": unit.at, "config": config}
+    row["arms"] = len(unit.book.labels)
+    connection.execute(experiments.insert(), {**row, **unit.book.row()})
+    INSERT_EVENTS.run(connection, unit.new_events)
+    return unit.experiment, unit.book.config

@@ -9,15 +9,16 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from fairbai.service.domain.operations import Operation
-from fairbai.service.domain.refusals import Refusal, of_database, unavailable
-from fairbai.service.storage.database import TROUBLE, Database
+from fairbai.service.domain.refusals import Refusal, unavailable
+from fairbai.service.storage.database import Database
+from fairbai.service.storage.failures import TROUBLE, of_database
 from fairbai.service.storage.metrics import Metrics
 from fairbai.service.writing.ledger import Ledger
 
 GATHERING = 0.0005  # seconds that a group waits for others, where the one before had more than one operation
-MOST_WAITING = 10_000  # operations
-MOST_WAITING_ROWS = 500_000  # of these operations, about: they are in memory
-MOST_ROWS = 20_000  # of a transaction, about: others wait for it
+MAX_WAITING = 10_000  # operations
+MAX_WAITING_ROWS = 500_000  # of these operations, about: they are in memory
+MAX_ROWS = 20_000  # of a transaction, about: others wait for it
 
 log = logging.getLogger("fairbai.service")
 
@@ -68,7 +69,7 @@ class Writer:
         if self._closing:
             raise unavailable("the service is shutting down")
         rows_waiting = self._rows_submitted - self._rows_taken
-        if self._queue.qsize() >= MOST_WAITING or rows_waiting >= MOST_WAITING_ROWS:
+        if self._queue.qsize() >= MAX_WAITING or rows_waiting >= MAX_WAITING_ROWS:
             raise unavailable("too many requests wait for the database")
         assert self._loop is not None
         future: asyncio.Future[Any] = self._loop.create_future()
@@ -85,12 +86,12 @@ class Writer:
             self._ledger.close()
 
     def _work_until_the_end(self) -> None:
-        in_company = False
+        last_was_group = False
         while (first := self._queue.get()) is not None:
-            if in_company:  # those who were just answered are about to call again
+            if last_was_group:  # those who were just answered are about to call again
                 time.sleep(GATHERING)
             group, last = self._take(first)
-            in_company = len(group) > 1
+            last_was_group = len(group) > 1
             try:
                 done = self._run(group)
             except Exception as error:  # nothing may end the thread; calls can be repeated safely
@@ -105,7 +106,7 @@ class Writer:
         """All that waits, up to a bound, and whether the end has come."""
         group, rows = [first], _size(first[0])
         try:
-            while rows < MOST_ROWS:
+            while rows < MAX_ROWS:
                 following = self._queue.get_nowait()
                 if following is None:
                     return group, True

@@ -1,4 +1,4 @@
-"""Columns of experiments for lists; ``filling.fill`` finds what stands in them."""
+"""Columns of experiments for lists; ``backfill.fill`` computes their values."""
 
 import sqlalchemy as sa
 from alembic import op

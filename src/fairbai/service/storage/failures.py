@@ -1,0 +1,54 @@
+"""When the database fails: what its operator reads in the log, and what a client is told."""
+
+import logging
+
+from sqlalchemy import URL
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as NoConnectionError
+
+from fairbai.service.domain.refusals import Refusal, unavailable
+
+TROUBLE = (DBAPIError, NoConnectionError)  # the database failed: nothing was changed
+
+log = logging.getLogger("fairbai.service")
+
+
+class DatabaseError(OSError):
+    """The database cannot be used; the message says why, without a password."""
+
+
+def shown(url: URL) -> str:
+    """The address without its password."""
+    return url.set(drivername=url.get_backend_name()).render_as_string(hide_password=True)
+
+
+def cause(error: SQLAlchemyError) -> str:
+    """What the driver says, without the statement, which may hold anything."""
+    said = getattr(error, "orig", None) or error
+    return str(said).strip().splitlines()[0] if str(said).strip() else type(said).__name__
+
+
+def explained(url: URL, error: SQLAlchemyError) -> str:
+    """What went wrong, in one line, for people who run the service."""
+    reason = cause(error)
+    hints = {
+        "read-only transaction": "this server does not take writes",
+        "readonly database": "the file or its directory cannot be written",
+        "unable to open database file": "its directory must exist and be writable",
+        "disk is full": "free some space; nothing that was acknowledged is lost",
+        "No space left": "free some space; nothing that was acknowledged is lost",
+        "not a database": "the file holds something else",
+        "database is locked": "another process holds it for too long",
+        "lock timeout": "another process holds the experiment for too long",
+        "QueuePool limit": "too many requests read at once",
+    }
+    hint = next((f" ({text})" for part, text in hints.items() if part in reason), "")
+    return f"{shown(url)}: {reason}{hint}"
+
+
+def of_database(url: URL, error: SQLAlchemyError) -> Refusal:
+    """507 if the disk is full, else 503; the details go to the log, not to the client."""
+    log.error("%s", explained(url, error))
+    if any(part in cause(error) for part in ("is full", "No space left")):
+        return Refusal(507, "Out of space", "The database's disk is full; nothing was changed", {"Retry-After": "60"})
+    return unavailable("The database did not confirm the request; it is safe to repeat it")

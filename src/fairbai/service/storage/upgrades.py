@@ -1,0 +1,86 @@
+"""Bringing the tables of a database to the schema that this fairbai knows."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+from fairbai.service.storage.backfill import fill
+from fairbai.service.storage.database import Database
+from fairbai.service.storage.failures import TROUBLE, DatabaseError, explained, shown
+
+
+def upgrade(database: Database) -> None:
+    """Bring the tables to the version that this fairbai knows; refuse a newer one, and what cannot be written."""
+    config, script = _config(), _scripts()
+    try:
+        with _changing_tables(database) as connection:
+            found = MigrationContext.configure(connection).get_current_revision()
+            if found == script.get_current_head():  # SQLite finds out only when it writes whether it can
+                connection.execute(text("UPDATE alembic_version SET version_num = version_num"))
+                return
+            if found is not None and found not in {revision.revision for revision in script.walk_revisions()}:
+                raise DatabaseError(
+                    f"{shown(database.url)} was written by a newer fairbai (schema {found}, "
+                    f"this one knows {script.get_current_head()}): pip install --upgrade 'fairbai[service]'"
+                )
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+            fill(connection)
+    except TROUBLE as error:
+        raise DatabaseError(explained(database.url, error)) from None
+
+
+@contextmanager
+def _changing_tables(database: Database) -> Iterator[Connection]:
+    """A transaction alone, in which a table may be replaced by a changed copy, as migrations on SQLite have to.
+
+    A table that others refer to could not be dropped there. So foreign keys are checked at the end only; SQLite takes
+    that setting outside of transactions.
+    """
+    with database.writer.connect() as connection:
+        driver: Any = connection.connection.driver_connection
+        if database.is_sqlite:
+            driver.execute("PRAGMA foreign_keys = OFF")
+        try:
+            with connection.begin():
+                database.lock(connection)
+                yield connection
+                if database.is_sqlite and (lost := connection.exec_driver_sql("PRAGMA foreign_key_check").first()):
+                    raise DatabaseError(f"{shown(database.url)}: a row of {lost[0]} has none of {lost[2]} to refer to")
+        finally:
+            if database.is_sqlite:
+                driver.execute("PRAGMA foreign_keys = ON")
+
+
+def check_version(database: Database) -> None:
+    """Refuse a database that this fairbai would have to upgrade first."""
+    found, known = schema_version(database), _scripts().get_current_head()
+    if found != known:
+        has = "no tables" if found is None else f"schema {found}"
+        raise DatabaseError(
+            f"{shown(database.url)} has {has}, this fairbai needs schema {known}: "
+            "start fairbai serve on it, which upgrades it"
+        )
+
+
+def schema_version(database: Database) -> str | None:
+    """The version of the tables; None where there are none."""
+    with database.reader.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    return config
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())
