@@ -39,6 +39,6 @@ def test_begins_with_each_arm_and_waits_for_their_rewards() -> None:
 
 
 def test_promises_and_parameters() -> None:
-    assert LUCB().fairness == LUCB().limit == "none"
+    assert LUCB().fairness == LUCB().converges_to == "none"
     with pytest.raises(ValueError, match=r"delta must be in \(0, 1/2\), got 0.7"):
         LUCB(delta=0.7)

@@ -50,4 +50,4 @@ def test_begins_with_each_arm_and_waits_for_their_rewards() -> None:
 
 def test_promises() -> None:
     assert TopTwo().fairness == "none"
-    assert TopTwo().limit == "unconstrained"
+    assert TopTwo().converges_to == "unconstrained"

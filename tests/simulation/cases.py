@@ -24,7 +24,7 @@ class Drifting(SamplingRule):
     """Written in Python: looks at everything that a rule may look at."""
 
     fairness = "none"
-    limit = "none"
+    converges_to = "none"
 
     def choose(self, situation: Situation) -> int:
         behind = situation.floors * (situation.assigned.sum() + 1.0) - situation.assigned
