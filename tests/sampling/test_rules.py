@@ -8,21 +8,11 @@ import json
 import pytest
 
 import fairbai as fb
-from fairbai.sampling import LUCB, FairTopTwo, FairTrackAndStop, SamplingRule, TopTwo, TrackAndStop, UniformFair
+from fairbai.sampling import LUCB, FairTopTwo, SamplingRule
+from tests.cases import SAMPLING_RULES
 from tests.sampling.hand_made import identifier
 
-RULES = [
-    FairTrackAndStop(),
-    FairTrackAndStop("cumulative", "policy"),
-    TrackAndStop(),
-    TrackAndStop("cumulative"),
-    UniformFair(),
-    FairTopTwo(),
-    FairTopTwo(margin=3.0),
-    TopTwo(),
-    LUCB(),
-    LUCB(delta=0.01),
-]
+RULES = [*SAMPLING_RULES, FairTopTwo(margin=3.0), LUCB(delta=0.01)]
 rules = pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.to_dict()))
 
 

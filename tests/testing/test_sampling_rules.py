@@ -9,34 +9,16 @@ import pytest
 
 from fairbai.problems.rates import Constant
 from fairbai.sampling import (
-    LUCB,
     Bounds,
-    FairTopTwo,
-    FairTrackAndStop,
     SamplingRule,
     Situation,
-    TopTwo,
-    TrackAndStop,
-    UniformFair,
 )
 from fairbai.testing import check_sampling_rule
-
-RULES = [
-    FairTrackAndStop(),
-    FairTrackAndStop("sampled", "policy"),
-    FairTrackAndStop("cumulative"),
-    FairTrackAndStop("cumulative", "policy"),
-    TrackAndStop(),
-    TrackAndStop("cumulative"),
-    UniformFair(),
-    FairTopTwo(),
-    TopTwo(),
-    LUCB(),
-]
+from tests.cases import SAMPLING_RULES
 
 
 @pytest.mark.slow_without_jit
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.to_dict()))
+@pytest.mark.parametrize("rule", SAMPLING_RULES, ids=lambda rule: str(rule.to_dict()))
 def test_our_rules_keep_their_promises(rule: SamplingRule) -> None:
     check_sampling_rule(rule)
 

@@ -58,6 +58,11 @@ class Configured(ABC):
         except TypeError as error:
             raise ValueError(f"{kind} takes {', '.join(allowed)}: {error}") from None
 
+    def _set(self, **values: Any) -> None:
+        """Set checked parameters, and facts that follow from them; for ``__post_init__`` only."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented

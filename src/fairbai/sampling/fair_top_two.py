@@ -38,7 +38,7 @@ class FairTopTwo(SamplingRule):
 
     def __post_init__(self) -> None:
         margin = number("margin", self.margin, 0.0, 1e300, "at least 0")
-        self._state(margin=margin, parameter=margin)
+        self._set(margin=margin, parameter=margin)
 
     def bounds(self, rates: Constant, arms: int) -> Bounds:
         """The claims of docs/sampling.md and, with ceilings or groups, of docs/limits.md."""

@@ -42,11 +42,11 @@ class FairTrackAndStop(SamplingRule):
             raise ValueError(f"tracking must be 'sampled' or 'cumulative', got {self.tracking!r}")
         if self.start not in ("each-arm", "policy"):
             raise ValueError(f"start must be 'each-arm' or 'policy', got {self.start!r}")
-        self._state(origin=kernels.FROM_EACH_ARM if self.start == "each-arm" else kernels.FROM_POLICY)
+        self._set(origin=kernels.FROM_EACH_ARM if self.start == "each-arm" else kernels.FROM_POLICY)
         if self.tracking == "sampled":
-            self._state(code=kernels.FAIR_SAMPLED, fairness="on average", draws=True)
+            self._set(code=kernels.FAIR_SAMPLED, fairness="on average", draws=True)
         else:
-            self._state(code=kernels.FAIR_CUMULATIVE, fairness="every path", tracks=True)
+            self._set(code=kernels.FAIR_CUMULATIVE, fairness="every path", tracks=True)
 
     def bounds(self, rates: Constant, arms: int) -> Bounds | None:
         """The claims of docs/sampling.md and docs/limits.md, for cumulative tracking."""

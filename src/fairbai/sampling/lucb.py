@@ -30,4 +30,4 @@ class LUCB(SamplingRule):
 
     def __post_init__(self) -> None:
         delta = confidence(self.delta)
-        self._state(delta=delta, parameter=delta)
+        self._set(delta=delta, parameter=delta)

@@ -1,7 +1,7 @@
 """What all sampling rules have in common, and how to write one in plain Python."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from fairbai.kernels.sampling import rules as kernels
 from fairbai.problems.checks import Array
@@ -84,8 +84,3 @@ class SamplingRule(Configured):
         if self.fairness != "every path" or isinstance(rates, Bounded):
             return None
         return Bounds([float(arms)] * arms, [], [])
-
-    def _state(self, **facts: Any) -> None:
-        """State facts that depend on the parameters; for ``__post_init__``."""
-        for name, value in facts.items():
-            object.__setattr__(self, name, value)

@@ -30,4 +30,4 @@ class TrackAndStop(SamplingRule):
         if self.tracking not in ("direct", "cumulative"):
             raise ValueError(f"tracking must be 'direct' or 'cumulative', got {self.tracking!r}")
         direct = self.tracking == "direct"
-        self._state(code=kernels.DIRECT if direct else kernels.CUMULATIVE, tracks=not direct)
+        self._set(code=kernels.DIRECT if direct else kernels.CUMULATIVE, tracks=not direct)
