@@ -9,17 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 import fairbai as fb
+from tests.cases import FAMILIES
 from tests.oracle import extended
 from tests.oracle.instances import OracleInstance
 
 Floats = NDArray[np.float64]
-
-FAMILIES: dict[str, Any] = {
-    "gaussian": fb.Gaussian,
-    "bernoulli": fb.Bernoulli,
-    "poisson": fb.Poisson,
-    "exponential": fb.Exponential,
-}
 
 
 def near(value: Any, rel: float) -> Any:

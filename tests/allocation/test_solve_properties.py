@@ -11,13 +11,9 @@ from hypothesis import strategies as st
 
 import fairbai as fb
 from tests.allocation.questions import near
+from tests.cases import families as all_families
 
-FAMILIES = {
-    "gaussian": fb.Gaussian(),
-    "bernoulli": fb.Bernoulli(),
-    "poisson": fb.Poisson(),
-    "exponential": fb.Exponential(),
-}
+FAMILIES = {family.kind: family for family in all_families()}
 MEANS = st.floats(0.01, 0.99).map(lambda mean: round(mean, 6))
 ROUNDING = 1e-10  # of the ratio of two times
 

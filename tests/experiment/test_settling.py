@@ -10,12 +10,11 @@ import pytest
 import fairbai as fb
 from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.settling import checked_settling, settling_form, settling_plan
+from tests.cases import proved_families
 
+MEANS = {"gaussian": [1.0, 0.4, -0.2], "poisson": [3.0, 2.0, 1.0], "exponential": [3.0, 2.0, 1.0]}
 FAMILIES = {
-    "gaussian": (fb.Gaussian([0.5, 1.0, 2.0]), [1.0, 0.4, -0.2]),
-    "bernoulli": (fb.Bernoulli(), [0.7, 0.5, 0.3]),
-    "poisson": (fb.Poisson(), [3.0, 2.0, 1.0]),
-    "exponential": (fb.Exponential(), [3.0, 2.0, 1.0]),
+    family.kind: (family, MEANS.get(family.kind, [0.7, 0.5, 0.3])) for family in proved_families([0.5, 1.0, 2.0])
 }
 COUNTS = [40, 60, 100]
 

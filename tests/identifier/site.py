@@ -7,23 +7,12 @@ from typing import Any
 import numpy as np
 
 import fairbai as fb
+from tests.cases import SAMPLING_RULES, easy_means, proved_families
 
-MEANS = {
-    "gaussian": [1.5, 0.5, 0.0],
-    "bernoulli": [0.9, 0.4, 0.2],
-    "poisson": [4.0, 1.5, 1.0],
-    "exponential": [6.0, 1.0, 0.5],
-}
-FAMILIES = [fb.Gaussian(), fb.Gaussian([1.0, 0.5, 2.0]), fb.Bernoulli(), fb.Poisson(), fb.Exponential()]
+FAMILIES = proved_families(1.0, [1.0, 0.5, 2.0])
 RULES = [
-    fb.sampling.FairTrackAndStop(),
-    fb.sampling.FairTrackAndStop("cumulative", "policy"),
-    fb.sampling.TrackAndStop(),
-    fb.sampling.TrackAndStop("cumulative"),
-    fb.sampling.UniformFair(),
-    fb.sampling.FairTopTwo(),
-    fb.sampling.TopTwo(),
-    fb.sampling.LUCB(delta=1e-9),  # with a larger one it leaves arms behind that the threshold still asks for
+    fb.sampling.LUCB(delta=1e-9) if isinstance(rule, fb.sampling.LUCB) else rule  # else it leaves arms behind that the
+    for rule in SAMPLING_RULES  # threshold still asks for
 ]
 
 
@@ -38,7 +27,7 @@ class Site:
     def __init__(self, ident: fb.Identifier, seed: int = 0, late: int = 0, lost: float = 0.0) -> None:
         self.ident, self.late, self.lost = ident, late, lost
         self.rng = np.random.default_rng(seed)
-        self.means = MEANS[ident.family.kind]
+        self.means = easy_means(ident.family)
         self.arms: list[Any] = []
         self.pending: list[tuple[Any, float]] = []
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import fairbai as fb
+from tests.cases import proved_families
 from tests.identifier.site import RULES
 from tests.identifier.test_settle import least
 
@@ -26,7 +27,7 @@ RATES = [
     fb.rates.Softmax(0.5),
     fb.rates.Proportional(0.8),
 ]
-FAMILIES = [fb.Gaussian(), fb.Bernoulli(), fb.Poisson(), fb.Exponential()]
+FAMILIES = proved_families()
 ARMS = ("a", "b", "c")
 
 

@@ -204,7 +204,7 @@ class Weak(fb.sampling.SamplingRule):
     """Chooses well for a while."""
 
     fairness = "none"
-    limit = "none"
+    converges_to = "none"
     answer: Any = 3
     after: int = 5
 

@@ -57,7 +57,7 @@ class OracleInstance:
 
     @property
     def variances(self) -> Floats:
-        """One variance an arm."""
+        """One variance per arm."""
         return np.broadcast_to(np.asarray(self.variance, dtype=float), (len(self.means),)).copy()
 
 

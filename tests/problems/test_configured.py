@@ -11,6 +11,7 @@ import pytest
 import fairbai as fb
 from fairbai.problems import Family
 from fairbai.problems.rates import Rate
+from tests.cases import FAMILIES
 
 FORMS = [
     (fb.Gaussian(), {"kind": "gaussian", "variance": 1.0}),
@@ -55,7 +56,7 @@ def test_form_is_not_changed_by_reading_it(thing: Any, form: dict[str, Any]) -> 
     assert form == copy
 
 
-@pytest.mark.parametrize("kind", ["gaussian", "bernoulli", "poisson", "exponential"])
+@pytest.mark.parametrize("kind", FAMILIES)
 def test_bare_kind_has_the_default_parameters(kind: str) -> None:
     assert Family.from_dict(kind) == Family.from_dict({"kind": kind})
     assert Family.from_dict(kind).kind == kind

@@ -12,13 +12,9 @@ import pytest
 
 import fairbai as fb
 from fairbai.problems import Family
+from tests.cases import families as all_families
 
-FAMILIES = {
-    "gaussian": fb.Gaussian(2.0),
-    "bernoulli": fb.Bernoulli(),
-    "poisson": fb.Poisson(),
-    "exponential": fb.Exponential(),
-}
+FAMILIES = {family.kind: family for family in all_families(2.0)}
 families = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 MEANS = np.array([0.2, 0.5, 0.9])
 VARIANCES = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,8 @@ from hypothesis import strategies as st
 
 import fairbai as fb
 from fairbai.problems.rates import Rate
+from tests.cases import LEARNED
 
-LEARNED: dict[str, Callable[[float], Any]] = {
-    "proportional": fb.rates.Proportional,
-    "softmax": fb.rates.Softmax,
-    "inverse gap": fb.rates.InverseGap,
-    "gap": fb.rates.Gap,
-}
 learned = pytest.mark.parametrize("rate", LEARNED.values(), ids=LEARNED)
 
 

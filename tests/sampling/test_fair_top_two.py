@@ -116,7 +116,7 @@ def test_learned_floors_are_followed() -> None:
 
 def test_promises_and_parameters() -> None:
     assert FairTopTwo().fairness == "every path"
-    assert FairTopTwo().limit == "fair"
+    assert FairTopTwo().converges_to == "fair"
     with pytest.raises(ValueError, match="margin must be at least 0, got -1"):
         FairTopTwo(margin=-1.0)
 

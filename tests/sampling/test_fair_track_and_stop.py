@@ -145,10 +145,31 @@ def test_one_pull_of_each_arm_spoils_a_large_floor() -> None:
     assert identifier(2, FairTrackAndStop("cumulative", "policy"), rates=rates).ask(2) == [0, 0]
 
 
+def test_one_pull_of_each_arm_makes_arms_wait_that_have_enough() -> None:
+    """While the last arm, which π_c gives 89 % and the start one pull, catches up, the first falls behind its floor.
+
+    By 4.2 trials, far more than H_K - 1 = 1.93, the bound from the policy (and of an older claim, with p for π_c).
+    """
+    floors, variances = np.array([0.1, *[0.001] * 8, 0.0]), np.array([*[1.0] * 9, 1e4])
+    rates, rule = fb.rates.Constant(floors), FairTrackAndStop("cumulative")
+    ident = identifier(10, rule, family=fb.Gaussian(variances), rates=rates, seed=3)
+    rng, lag = np.random.default_rng(3), 0.0
+    for number in range(1, 101):
+        arm = ident.ask()
+        ident.tell(arm, rng.normal(float(arm == 0), np.sqrt(variances[arm])))
+        lag = max(lag, (floors * number - ident.status().assigned).max())
+    assert lag == pytest.approx(4.2)
+    promised = rule.bounds(rates, 10)
+    assert promised is not None
+    harmonic = np.sum(1 / np.arange(2, 11))
+    assert promised.behind == pytest.approx([harmonic + 10 * 0.892 - 1] * 10)
+    assert FairTrackAndStop("cumulative", "policy").bounds(rates, 10).behind == pytest.approx([harmonic] * 10)  # type: ignore[union-attr]
+
+
 def test_promises() -> None:
     assert FairTrackAndStop().fairness == "on average"
     assert FairTrackAndStop("cumulative", "policy").fairness == "every path"
-    assert FairTrackAndStop().limit == "fair"
+    assert FairTrackAndStop().converges_to == "fair"
     assert FairTrackAndStop() == FairTrackAndStop(tracking="sampled", start="each-arm")
 
 

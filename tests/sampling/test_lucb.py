@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 
 import fairbai as fb
 from fairbai.sampling import LUCB
+from tests.cases import families
 from tests.sampling.hand_made import experiment, identifier
 
 MEANS = [0.8, 0.6, 0.5, 0.3]
@@ -21,9 +22,7 @@ def upper(family: fb.Gaussian, mean: float, count: int, bonus: float) -> float:
     return float(brentq(lambda m: count * family.divergence(mean, m) - bonus, mean, end, xtol=1e-13))
 
 
-@pytest.mark.parametrize(
-    "family", [fb.Gaussian(0.5), fb.Bernoulli(), fb.Poisson(), fb.Exponential()], ids=lambda family: family.kind
-)
+@pytest.mark.parametrize("family", families(0.5), ids=lambda family: family.kind)
 @pytest.mark.parametrize("assigned", [[30, 25, 14, 6], [30, 60, 9, 2], [9, 60, 50, 40], [8, 60, 50, 9]])
 @pytest.mark.parametrize("delta", [0.3, 1e-4])
 def test_choice(family: fb.Gaussian, assigned: list[int], delta: float) -> None:
@@ -39,6 +38,6 @@ def test_begins_with_each_arm_and_waits_for_their_rewards() -> None:
 
 
 def test_promises_and_parameters() -> None:
-    assert LUCB().fairness == LUCB().limit == "none"
+    assert LUCB().fairness == LUCB().converges_to == "none"
     with pytest.raises(ValueError, match=r"delta must be in \(0, 1/2\), got 0.7"):
         LUCB(delta=0.7)

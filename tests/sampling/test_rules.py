@@ -8,21 +8,11 @@ import json
 import pytest
 
 import fairbai as fb
-from fairbai.sampling import LUCB, FairTopTwo, FairTrackAndStop, SamplingRule, TopTwo, TrackAndStop, UniformFair
+from fairbai.sampling import LUCB, FairTopTwo, SamplingRule
+from tests.cases import SAMPLING_RULES
 from tests.sampling.hand_made import identifier
 
-RULES = [
-    FairTrackAndStop(),
-    FairTrackAndStop("cumulative", "policy"),
-    TrackAndStop(),
-    TrackAndStop("cumulative"),
-    UniformFair(),
-    FairTopTwo(),
-    FairTopTwo(margin=3.0),
-    TopTwo(),
-    LUCB(),
-    LUCB(delta=0.01),
-]
+RULES = [*SAMPLING_RULES, FairTopTwo(margin=3.0), LUCB(delta=0.01)]
 rules = pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.to_dict()))
 
 
@@ -56,8 +46,7 @@ def test_seeds(rule: SamplingRule) -> None:
         ident.tell([0, 1, 2], [1.0, 0.9, 0.8])
     arms = [ident.ask(40) for ident in (first, again, other)]
     assert arms[0] == arms[1]
-    random = rule.kind in ("uniform_fair", "top_two") or rule == FairTrackAndStop()
-    assert (arms[0] != arms[2]) == random
+    assert (arms[0] != arms[2]) == rule.draws
 
 
 def test_base_class_asks_for_choose() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import fairbai as fb
 from fairbai.sampling import TopTwo
+from tests.cases import families
 from tests.sampling.hand_made import experiment, identifier, uniform
 
 MEANS = [0.8, 0.6, 0.5, 0.3]
@@ -21,9 +22,7 @@ def pair(family: fb.Gaussian, best: float, n: int, other: float, m: int) -> tupl
     return leader + challenger, leader / (leader + challenger)
 
 
-@pytest.mark.parametrize(
-    "family", [fb.Gaussian(0.5), fb.Bernoulli(), fb.Poisson(), fb.Exponential()], ids=lambda family: family.kind
-)
+@pytest.mark.parametrize("family", families(0.5), ids=lambda family: family.kind)
 @pytest.mark.parametrize("assigned", [[30, 25, 14, 6], [30, 60, 9, 2], [9, 60, 50, 9], [100, 3, 2, 1]])
 def test_choice(family: fb.Gaussian, assigned: list[int]) -> None:
     """The challenger has the least evidence + log N; the leader is pulled with its part in that evidence."""
@@ -50,4 +49,4 @@ def test_begins_with_each_arm_and_waits_for_their_rewards() -> None:
 
 def test_promises() -> None:
     assert TopTwo().fairness == "none"
-    assert TopTwo().limit == "unconstrained"
+    assert TopTwo().converges_to == "unconstrained"

@@ -67,6 +67,6 @@ def test_cumulative_policy_is_uniform_before_every_arm_has_a_reward() -> None:
 
 def test_promises_and_parameters() -> None:
     assert TrackAndStop().fairness == "none"
-    assert TrackAndStop().limit == "unconstrained"
+    assert TrackAndStop().converges_to == "unconstrained"
     with pytest.raises(ValueError, match="tracking must be 'direct' or 'cumulative', got 'sampled'"):
         TrackAndStop(tracking="sampled")  # type: ignore[arg-type]

@@ -48,4 +48,4 @@ def test_learned_floors_are_zero_before_every_arm_has_a_reward() -> None:
 
 def test_promises() -> None:
     assert UniformFair().fairness == "on average"
-    assert UniformFair().limit == "none"
+    assert UniformFair().converges_to == "none"

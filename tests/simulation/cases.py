@@ -14,6 +14,7 @@ from fairbai.kernels.loop.runs import draw
 from fairbai.sampling import LUCB, FairTopTwo, FairTrackAndStop, SamplingRule, TopTwo, TrackAndStop, UniformFair
 from fairbai.sampling.rule import Situation
 from fairbai.simulation.scenario import truth_of
+from tests.cases import proved_families
 
 ARRAYS = ("number", "decision_time", "stopping_time", "recommendation", "violation", "pulls", "histogram", "shares")
 ARRAYS += ("glr",)
@@ -24,7 +25,7 @@ class Drifting(SamplingRule):
     """Written in Python: looks at everything that a rule may look at."""
 
     fairness = "none"
-    limit = "none"
+    converges_to = "none"
 
     def choose(self, situation: Situation) -> int:
         behind = situation.floors * (situation.assigned.sum() + 1.0) - situation.assigned
@@ -50,12 +51,10 @@ RULES: dict[str, SamplingRule] = {
     "lucb, delta": LUCB(delta=1e-3),
     "in Python": Drifting(),
 }
+MEANS = {"gaussian": [1.5, 0.5, 0.0], "poisson": [1.5, 4.0, 1.0], "exponential": [6.0, 1.0, 0.5]}
 FAMILIES: dict[str, tuple[fb.problems.Family, list[float]]] = {
-    "gaussian": (fb.Gaussian(), [1.5, 0.5, 0.0]),
-    "gaussian, a variance an arm": (fb.Gaussian([1.0, 0.5, 2.0]), [-0.5, 1.5, 0.0]),
-    "bernoulli": (fb.Bernoulli(), [0.4, 0.2, 0.9]),
-    "poisson": (fb.Poisson(), [1.5, 4.0, 1.0]),
-    "exponential": (fb.Exponential(), [6.0, 1.0, 0.5]),
+    "gaussian, one variance per arm": (fb.Gaussian([1.0, 0.5, 2.0]), [-0.5, 1.5, 0.0]),
+    **{family.kind: (family, MEANS.get(family.kind, [0.4, 0.2, 0.9])) for family in proved_families()},
 }
 
 

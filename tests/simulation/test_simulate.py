@@ -303,7 +303,7 @@ class Stray(fb.sampling.SamplingRule):
 
     arm: Any = 2
     fairness = "none"
-    limit = "none"
+    converges_to = "none"
 
     def choose(self, situation: Any) -> Any:
         return int(situation.assigned.argmin()) if situation.assigned.sum() < 5 else self.arm

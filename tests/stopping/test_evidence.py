@@ -17,11 +17,12 @@ from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALE, SEEN, START, S
 from fairbai.kernels.stopping.scores import evidence, penalty
 from fairbai.kernels.stopping.tilts import one_sided, tie_evidence
 from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule, TwoSidedMixture
+from tests.cases import proved_families
 
 KAPPA, PRIOR_MEAN = 3.0, 0.7
 MIXTURES = [Mixture(KAPPA, PRIOR_MEAN), TwoSidedMixture(KAPPA, PRIOR_MEAN)]
 RULES = [Heuristic(), *MIXTURES, PairwiseGaussian(), KaufmannKoolen(), KaufmannKoolen(pairwise=False)]
-FAMILIES = [fb.Gaussian(), fb.Gaussian([0.5, 2.0, 1.0, 3.0]), fb.Bernoulli(), fb.Poisson(), fb.Exponential()]
+FAMILIES = proved_families(1.0, [0.5, 2.0, 1.0, 3.0])
 
 PAIRS = [(family, rule) for family in FAMILIES for rule in RULES if rule.proved(family) or rule == Heuristic()]
 

@@ -11,8 +11,9 @@ import pytest
 import fairbai as fb
 from fairbai.problems.families import Family
 from fairbai.stopping.intervals import intervals
+from tests.cases import proved_families
 
-FAMILIES = [fb.Gaussian(2.0), fb.Bernoulli(), fb.Poisson(), fb.Exponential()]
+FAMILIES = proved_families(2.0)
 GRID = 20_000
 by_kind = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.kind)
 

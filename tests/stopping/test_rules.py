@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pytest
 
 import fairbai as fb
+from fairbai.problems import Family
 from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule, TwoSidedMixture
 from fairbai.stopping.constants import c_exp, c_g
+from tests.cases import STOPPING_RULES, proved_families
 
-FAMILIES = [fb.Gaussian(), fb.Gaussian([1.0, 2.0]), fb.Bernoulli(), fb.Poisson(), fb.Exponential()]
-RULES = [
-    Heuristic(),
-    Mixture(),
-    TwoSidedMixture(),
-    PairwiseGaussian(),
-    KaufmannKoolen(),
-    KaufmannKoolen(pairwise=False),
-]
-
-families = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.kind)
-rules = pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.kind}{rule.code}")
+families = pytest.mark.parametrize("family", proved_families(1.0, [1.0, 2.0]), ids=lambda family: family.kind)
+rules = pytest.mark.parametrize("rule", STOPPING_RULES, ids=lambda rule: f"{rule.kind}{rule.code}")
 
 
 @pytest.mark.parametrize("delta", [0.4999, 0.1, 0.05, 1e-10, 1e-300])
@@ -72,7 +67,7 @@ def test_heuristic_is_accepted_everywhere_and_says_what_it_is(family: fb.Gaussia
     assert "NOT proved" in (Heuristic.__doc__ or "")
 
 
-@pytest.mark.parametrize("family", FAMILIES[2:], ids=lambda family: family.kind)
+@pytest.mark.parametrize("family", proved_families()[1:], ids=lambda family: family.kind)
 def test_unproved_family_is_refused(family: fb.Bernoulli) -> None:
     message = (
         f"stopping rule pairwise_gaussian is proved for gaussian arms, got {family.kind}: "
@@ -84,11 +79,59 @@ def test_unproved_family_is_refused(family: fb.Bernoulli) -> None:
         fb.Identifier(2, delta=0.1, family=family, stopping=PairwiseGaussian())
 
 
+@dataclass(frozen=True, eq=False)
+class Logistic(Family):
+    """A family of somebody else, with a kernel code of its own."""
+
+    code = 1000
+
+    def sample(self, means: Any, rng: np.random.Generator, size: Any = None) -> Any:
+        return rng.logistic(means, size=size)
+
+
+@dataclass(frozen=True, eq=False)
+class Overdispersed(fb.Poisson):
+    """Derived from a family that is covered, but with another kernel."""
+
+    code = 1001
+
+
+@dataclass(frozen=True, eq=False)
+class InCents(fb.Gaussian):
+    """Derived from a family that is covered: only what is added up is computed first."""
+
+    def statistic(self, reward: Any) -> float:
+        return 100.0 * super().statistic(reward)
+
+
+@pytest.mark.parametrize("family", [Logistic(), Overdispersed()], ids=lambda family: family.kind)
+@pytest.mark.parametrize("rule", [rule for rule in STOPPING_RULES if rule.proof is not None], ids=repr)
+def test_a_family_without_a_proof_is_refused(family: Family, rule: StoppingRule) -> None:
+    assert not rule.proved(family)
+    covered = ", ".join(kind.kind for kind in rule.proof.families)  # type: ignore[union-attr]
+    message = (
+        f"stopping rule {rule.kind} is proved for {covered} arms, got {family.kind}: "
+        r"use Heuristic\(\) if no proof is needed"
+    )
+    with pytest.raises(ValueError, match=message):
+        fb.Identifier(2, delta=0.1, family=family, stopping=rule)
+    Heuristic().check(family)
+    assert not fb.Identifier(2, delta=0.1, family=family, stopping=Heuristic()).status().proved
+
+
+def test_a_transformed_family_is_covered_by_the_proof_of_its_base() -> None:
+    assert Mixture().proved(InCents())
+    assert PairwiseGaussian().proved(InCents())
+
+
 @rules
-def test_docstring_says_whether_it_is_proved(rule: StoppingRule) -> None:
-    text = type(rule).__doc__ or ""
-    assert "proved" in text
-    assert all(kind in text.lower() for kind in rule.proved_for if len(rule.proved_for) == 1)
+def test_a_rule_states_the_conditions_of_its_proof_or_has_none(rule: StoppingRule) -> None:
+    if rule.proof is None:
+        assert rule == Heuristic()
+    else:
+        assert rule.proof.families
+        assert rule.proof.sampling
+        assert rule.proof.delays
 
 
 @rules

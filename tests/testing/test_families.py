@@ -10,12 +10,11 @@ import pytest
 import fairbai as fb
 from fairbai.problems import Family
 from fairbai.testing import check_family
-
-FAMILIES = [fb.Gaussian(0.5), fb.Gaussian([1.0, 2.0, 0.5, 1.0]), fb.Bernoulli(), fb.Poisson(), fb.Exponential()]
+from tests.cases import families
 
 
 @pytest.mark.slow_without_jit
-@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+@pytest.mark.parametrize("family", families(0.5, [1.0, 2.0, 0.5, 1.0]), ids=repr)
 def test_our_families_keep_their_promises(family: Family) -> None:
     check_family(family)
 

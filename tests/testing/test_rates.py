@@ -10,16 +10,7 @@ import pytest
 
 import fairbai as fb
 from fairbai.testing import check_rate
-
-RATES = [
-    fb.rates.Constant(0.2),
-    fb.rates.Constant([0.1, 0.0, 0.3, 0.2]),
-    fb.rates.Proportional(0.6),
-    fb.rates.Softmax(0.6, temperature=0.5),
-    fb.rates.InverseGap(0.5),
-    fb.rates.Gap(0.5),
-    fb.rates.Custom(lambda means: 0.3 / means.size),
-]
+from tests.cases import RATES
 
 
 @pytest.mark.slow_without_jit

@@ -7,34 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from fairbai.problems.rates import Constant
 from fairbai.sampling import (
-    LUCB,
-    FairTopTwo,
-    FairTrackAndStop,
+    Bounds,
     SamplingRule,
     Situation,
-    TopTwo,
-    TrackAndStop,
-    UniformFair,
 )
 from fairbai.testing import check_sampling_rule
-
-RULES = [
-    FairTrackAndStop(),
-    FairTrackAndStop("sampled", "policy"),
-    FairTrackAndStop("cumulative"),
-    FairTrackAndStop("cumulative", "policy"),
-    TrackAndStop(),
-    TrackAndStop("cumulative"),
-    UniformFair(),
-    FairTopTwo(),
-    TopTwo(),
-    LUCB(),
-]
+from tests.cases import SAMPLING_RULES
 
 
 @pytest.mark.slow_without_jit
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.to_dict()))
+@pytest.mark.parametrize("rule", SAMPLING_RULES, ids=lambda rule: str(rule.to_dict()))
 def test_our_rules_keep_their_promises(rule: SamplingRule) -> None:
     check_sampling_rule(rule)
 
@@ -44,7 +28,7 @@ class Quota(SamplingRule):
     """A rule of somebody else: the arm furthest behind its floor and an equal part of the rest."""
 
     fairness = "every path"
-    limit = "none"
+    converges_to = "none"
 
     def choose(self, situation: Situation) -> int:
         counts, floors = situation.assigned, situation.floors
@@ -57,6 +41,7 @@ class Lottery(Quota):
     """The same by lot, with the random number that a rule is given."""
 
     fairness = "on average"
+    draws = True
 
     def choose(self, situation: Situation) -> int:
         floors = situation.floors
@@ -126,7 +111,7 @@ class UnfairOnAverage(Unfair):
 class Lost(Quota):
     """Promises the fair optimum and shares equally."""
 
-    limit = "fair"
+    converges_to = "fair"
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +124,42 @@ class Moody(Quota):
         return int(np.random.default_rng().integers(situation.assigned.size))
 
 
+@dataclass(frozen=True, eq=False)
+class Silent(SamplingRule):
+    """Does not say what it promises."""
+
+    converges_to = "none"
+
+
+@dataclass(frozen=True, eq=False)
+class Vague(Quota):
+    """Promises something that is not known."""
+
+    fairness = "mostly"  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class SecretLottery(Lottery):
+    """Draws, and denies it."""
+
+    draws = False
+
+
+@dataclass(frozen=True, eq=False)
+class Rigid(Quota):
+    """Claims to draw, and does not."""
+
+    draws = True
+
+
+@dataclass(frozen=True, eq=False)
+class Contradictory(Quota):
+    """Promises every path, but no bound."""
+
+    def bounds(self, rates: Constant, arms: int) -> Bounds | None:
+        return None
+
+
 @pytest.mark.parametrize(
     ("rule", "error", "message"),
     [
@@ -146,10 +167,16 @@ class Moody(Quota):
         (Half(), ValueError, "half must choose an arm from 0 to 3, got 0.5"),
         (Blind(), AssertionError, "blind on gaussian arms with .*: arm 3 is never pulled"),
         (Fickle(), AssertionError, "fickle on gaussian arms with .*: arm 3 is not pulled any more after trial 200"),
-        (Unfair(), AssertionError, "unfair on gaussian arms with .*: an arm lacks .* trials of its floor"),
+        (Unfair(), AssertionError, "unfair on gaussian arms with .*: arm 3 lacks .* trials of its floor"),
         (UnfairOnAverage(), AssertionError, "unfair_on_average: an arm lacks .* trials of its floor on average"),
         (Lost(), AssertionError, r"lost on gaussian arms with .*: shares \[.*\] are not near \[.*\]"),
-        (Moody(), AssertionError, "moody: the same seed does not give the same arms"),
+        (Silent(), AssertionError, "Silent.fairness must be one of 'every path', 'on average', 'none', got nothing"),
+        (Vague(), AssertionError, "Vague.fairness must be one of .*, got 'mostly'"),
+        (Quota, AssertionError, "rule must be an instance of a SamplingRule, got <class"),
+        (SecretLottery(), AssertionError, "secret_lottery: draws is False, but another seed gives other arms"),
+        (Rigid(), AssertionError, "rigid: draws is True, but another seed gives the same arms"),
+        (Contradictory(), AssertionError, "contradictory on .*: bounds and fairness disagree"),
+        (Moody(), AssertionError, "moody: the same seed gives other arms"),
     ],
     ids=lambda value: value.kind if isinstance(value, SamplingRule) else None,
 )

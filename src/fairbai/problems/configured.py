@@ -27,6 +27,12 @@ class Configured(ABC):
             cls.kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
             cls._known[cls.kind] = cls
 
+    @classmethod
+    def in_library(cls) -> list[type[Self]]:
+        """All kinds that come with fairbai, in the order of their definition; users' kinds are left out."""
+        ours = (kind for kind in cls._known.values() if kind.__module__.startswith("fairbai."))
+        return [kind for kind in ours if issubclass(kind, cls)]
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form: the kind and the parameters."""
         parameters = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -51,6 +57,11 @@ class Configured(ABC):
             return found(**form)
         except TypeError as error:
             raise ValueError(f"{kind} takes {', '.join(allowed)}: {error}") from None
+
+    def _set(self, **values: Any) -> None:
+        """Set checked parameters, and facts that follow from them; for ``__post_init__`` only."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

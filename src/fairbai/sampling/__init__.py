@@ -1,5 +1,6 @@
-"""Which arm next: one file a rule. A rule is a frozen dataclass without state."""
+"""Which arm next: one file per rule. A rule is a frozen dataclass without state that states its own facts."""
 
+from fairbai.sampling.bounds import Bounds
 from fairbai.sampling.fair_top_two import FairTopTwo
 from fairbai.sampling.fair_track_and_stop import FairTrackAndStop
 from fairbai.sampling.lucb import LUCB
@@ -10,6 +11,7 @@ from fairbai.sampling.uniform_fair import UniformFair
 
 __all__ = [
     "LUCB",
+    "Bounds",
     "FairTopTwo",
     "FairTrackAndStop",
     "SamplingRule",

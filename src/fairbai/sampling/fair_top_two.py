@@ -5,7 +5,9 @@ from typing import ClassVar
 
 from fairbai.kernels.sampling import rules as kernels
 from fairbai.problems.checks import number
-from fairbai.sampling.rule import Fairness, Limit, SamplingRule
+from fairbai.problems.rates import Bounded, Constant
+from fairbai.sampling.bounds import Bounds, group_sizes, harmonic
+from fairbai.sampling.rule import Fairness, SamplingRule, Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,8 +21,9 @@ class FairTopTwo(SamplingRule):
     1 at its optimum.
 
     Args:
-        margin: An arm counts as above its floor if N_a > p_a t + margin. An arm that is kept at its floor moves up and
-            down by a trial, and by more where the floor is learned; below that, it would be taken for one above it.
+        margin: An arm counts as above its floor if N_a > p_a t + margin. An arm that is held at its floor moves up and
+            down by a trial, and by more if the floor is learned; with a smaller margin it would look as if it were
+            above.
 
     Example:
         >>> FairTopTwo().to_dict()
@@ -29,22 +32,17 @@ class FairTopTwo(SamplingRule):
 
     margin: float = 2.0
     fairness: ClassVar[Fairness] = "every path"
-    limit: ClassVar[Limit] = "fair"
+    converges_to: ClassVar[Target] = "fair"
+    code: ClassVar[int] = kernels.FAIR_TOP_TWO
+    origin: ClassVar[int] = kernels.FROM_POLICY
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "margin", number("margin", self.margin, 0.0, 1e300, "at least 0"))
+        margin = number("margin", self.margin, 0.0, 1e300, "at least 0")
+        self._set(margin=margin, parameter=margin)
 
-    @property
-    def code(self) -> int:
-        """Its number in ``kernels.sampling``."""
-        return kernels.FAIR_TOP_TWO
-
-    @property
-    def origin(self) -> int:
-        """Floors come first from the first trial on."""
-        return kernels.FROM_POLICY
-
-    @property
-    def parameter(self) -> float:
-        """The margin."""
-        return self.margin
+    def bounds(self, rates: Constant, arms: int) -> Bounds:
+        """The claims of docs/sampling.md and, with ceilings or groups, of docs/limits.md."""
+        limited = isinstance(rates, Bounded)
+        behind = harmonic(arms - 1) - (0.5 if limited else 1.0 - max(0.25, 1.0 / arms))
+        groups = [0.5 + (arms - size) * (1.25 + harmonic(arms - 1)) for size in group_sizes(rates, arms)]
+        return Bounds([behind] * arms, [1.0] * arms, groups)

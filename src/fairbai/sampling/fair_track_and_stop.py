@@ -3,8 +3,14 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import numpy as np
+
+from fairbai.kernels.rates import spare_share
 from fairbai.kernels.sampling import rules as kernels
-from fairbai.sampling.rule import Limit, SamplingRule
+from fairbai.problems.checks import Array
+from fairbai.problems.rates import Bounded, Constant
+from fairbai.sampling.bounds import Bounds, group_sizes, harmonic
+from fairbai.sampling.rule import SamplingRule, Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,9 +22,10 @@ class FairTrackAndStop(SamplingRule):
 
     Args:
         tracking: "sampled" draws the arm from π (the paper). "cumulative" pulls the arm that is furthest below the sum
-            of all π so far: then N_a(t) is never below Σ_s π_a(s) by more than H_K - 1 = 1/2 + ... + 1/K.
-        start: "each-arm" first pulls every arm once (the paper's experiments); "policy" begins with π_c. Cumulative
-            tracking from the policy meets pre-specified floors on every path: N_a(t) >= p_a t - (H_K - 1).
+            of all π so far. Floors that are known beforehand are then met on every path, up to a constant.
+        start: "each-arm" first pulls every arm once (the paper's experiments); "policy" begins with π_c. With
+            cumulative tracking from the policy the constant is H_K - 1 = 1/2 + ... + 1/K, that is,
+            N_a(t) >= p_a t - (H_K - 1); one pull of each arm adds D = Σ_b (K π_c,b - 1)₊, which can be nearly K - 1.
 
     Example:
         >>> FairTrackAndStop(tracking="cumulative", start="policy").fairness
@@ -27,21 +34,35 @@ class FairTrackAndStop(SamplingRule):
 
     tracking: Literal["sampled", "cumulative"] = "sampled"
     start: Literal["each-arm", "policy"] = "each-arm"
-    limit: ClassVar[Limit] = "fair"
+    converges_to: ClassVar[Target] = "fair"
+    solves: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.tracking not in ("sampled", "cumulative"):
             raise ValueError(f"tracking must be 'sampled' or 'cumulative', got {self.tracking!r}")
         if self.start not in ("each-arm", "policy"):
             raise ValueError(f"start must be 'each-arm' or 'policy', got {self.start!r}")
-        object.__setattr__(self, "fairness", "on average" if self.tracking == "sampled" else "every path")
+        self._set(origin=kernels.FROM_EACH_ARM if self.start == "each-arm" else kernels.FROM_POLICY)
+        if self.tracking == "sampled":
+            self._set(code=kernels.FAIR_SAMPLED, fairness="on average", draws=True)
+        else:
+            self._set(code=kernels.FAIR_CUMULATIVE, fairness="every path", tracks=True)
 
-    @property
-    def code(self) -> int:
-        """Its number in ``kernels.sampling``."""
-        return kernels.FAIR_SAMPLED if self.tracking == "sampled" else kernels.FAIR_CUMULATIVE
+    def bounds(self, rates: Constant, arms: int) -> Bounds | None:
+        """The claims of docs/sampling.md and docs/limits.md, for cumulative tracking."""
+        if self.tracking == "sampled":
+            return None
+        behind = harmonic(arms) - 1.0
+        if self.start == "each-arm":
+            if isinstance(rates, Bounded):  # one pull of each arm may be more than a ceiling allows
+                return None
+            behind += float(np.maximum(arms * _forced(rates.floors(np.zeros(arms))) - 1.0, 0.0).sum())
+        groups = [size * (harmonic(arms) - harmonic(size)) for size in group_sizes(rates, arms)]
+        return Bounds([behind] * arms, [1.0 - 1.0 / arms] * arms, groups)
 
-    @property
-    def origin(self) -> int:
-        """How it begins."""
-        return kernels.FROM_EACH_ARM if self.start == "each-arm" else kernels.FROM_POLICY
+
+def _forced(floors: Array) -> Array:
+    """π_c, the policy before every arm has a reward, for floors that are known beforehand."""
+    receivers = floors == 0.0 if (floors == 0.0).any() else np.ones(floors.size, dtype=bool)
+    forced: Array = floors + receivers * (float(spare_share(floors)) / receivers.sum())
+    return forced

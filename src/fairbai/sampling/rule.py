@@ -6,20 +6,22 @@ from typing import ClassVar, Literal
 from fairbai.kernels.sampling import rules as kernels
 from fairbai.problems.checks import Array
 from fairbai.problems.configured import Configured
+from fairbai.problems.rates import Bounded, Constant
+from fairbai.sampling.bounds import Bounds
 
 Fairness = Literal["every path", "on average", "none"]
-Limit = Literal["fair", "unconstrained", "none"]
+Target = Literal["fair", "unconstrained", "none"]
 
 
 @dataclass(frozen=True)
 class Situation:
-    """What a rule written in Python sees: read-only arrays with one entry an arm.
+    """What a rule written in Python sees: read-only arrays with one entry per arm.
 
     Attributes:
-        assigned: Trials given to every arm so far.
-        observed: Of these, the trials whose reward has come.
-        means: Mean of the rewards that have come (0 for an arm that has none).
-        floors: The share that every arm is guaranteed, at the present means.
+        assigned: Trials given to each arm so far.
+        observed: Of these, the trials whose reward has arrived.
+        means: Mean of the rewards that have arrived (0 for an arm that has none).
+        floors: The share that each arm is guaranteed, at the current means.
         uniform: A random number in (0, 1), new for every trial; the only randomness that a rule may use.
     """
 
@@ -34,12 +36,18 @@ class Situation:
 class SamplingRule(Configured):
     """Chooses the arm of the next trial. To write your own, subclass and override ``choose``.
 
-    The two class attributes are promises, which ``fairbai.testing.check_sampling_rule`` tests.
+    A rule states its own facts. The first three are promises, which ``fairbai.testing.check_sampling_rule`` tests.
 
     Attributes:
-        fairness: How pre-specified floors are met. On "every path": N_a >= p_a t - K in every run at all times; "on
-            average": E[N_a] >= p_a t - K; "none": no promise.
-        limit: What the shares converge to: the "fair" optimum w*_p, the "unconstrained" w*, or "none".
+        fairness: How floors that are known beforehand are met. On "every path": in every run and at all times no arm is
+            behind its floor by more than ``bounds`` says; "on average": E[N_a] >= p_a t - K; "none": no promise.
+        converges_to: Where the shares go: to the "fair" optimum w*_p, the "unconstrained" w*, or "none" of them.
+        draws: Whether the choice depends on the random number. If not, the rewards alone determine the arms.
+        tracks: Whether the rule pulls the arm that is furthest below the sum of its policies so far.
+        solves: Whether it solves the allocation problem after each reward.
+        code: Its number in ``kernels.sampling``; None for a rule that is written in Python.
+        origin: How its kernel begins: with one pull of each arm, or by its policy.
+        parameter: The number that its kernel takes.
 
     Example:
         >>> from dataclasses import dataclass
@@ -47,7 +55,7 @@ class SamplingRule(Configured):
         >>> @dataclass(frozen=True, eq=False)
         ... class RoundRobin(fb.sampling.SamplingRule):
         ...     fairness = "none"
-        ...     limit = "none"
+        ...     converges_to = "none"
         ...     def choose(self, situation):
         ...         return int(situation.assigned.argmin())
         >>> fb.Identifier(3, delta=0.1, sampling=RoundRobin()).ask(4)
@@ -55,23 +63,24 @@ class SamplingRule(Configured):
     """
 
     fairness: ClassVar[Fairness]
-    limit: ClassVar[Limit]
-
-    @property
-    def code(self) -> int | None:
-        """Its number in ``kernels.sampling``; None for a rule that is written in Python."""
-        return None
-
-    @property
-    def origin(self) -> int:
-        """How its kernel begins: with one pull of each arm, unless it has a way of its own."""
-        return kernels.FROM_EACH_ARM
-
-    @property
-    def parameter(self) -> float:
-        """The number that its kernel takes."""
-        return 0.0
+    converges_to: ClassVar[Target]
+    draws: ClassVar[bool] = False
+    tracks: ClassVar[bool] = False
+    solves: ClassVar[bool] = False
+    code: ClassVar[int | None] = None
+    origin: ClassVar[int] = kernels.FROM_EACH_ARM
+    parameter: ClassVar[float] = 0.0
 
     def choose(self, situation: Situation) -> int:
         """The next arm; only for rules without a code."""
         raise TypeError(f"{type(self).__name__} must override choose")
+
+    def bounds(self, rates: Constant, arms: int) -> Bounds | None:
+        """How far from these limits the rule can be at any time, in any run; None if that is not promised.
+
+        Unless a rule says more, "every path" means that no arm is ever more than K trials behind its floor, and
+        promises nothing about ceilings and groups.
+        """
+        if self.fairness != "every path" or isinstance(rates, Bounded):
+            return None
+        return Bounds([float(arms)] * arms, [], [])

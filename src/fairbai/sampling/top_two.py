@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fairbai.kernels.sampling import rules as kernels
-from fairbai.sampling.rule import Fairness, Limit, SamplingRule
+from fairbai.sampling.rule import Fairness, SamplingRule, Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,14 +16,11 @@ class TopTwo(SamplingRule):
     each arm.
 
     Example:
-        >>> TopTwo().limit
+        >>> TopTwo().converges_to
         'unconstrained'
     """
 
     fairness: ClassVar[Fairness] = "none"
-    limit: ClassVar[Limit] = "unconstrained"
-
-    @property
-    def code(self) -> int:
-        """Its number in ``kernels.sampling``."""
-        return kernels.TOP_TWO
+    converges_to: ClassVar[Target] = "unconstrained"
+    draws: ClassVar[bool] = True
+    code: ClassVar[int] = kernels.TOP_TWO

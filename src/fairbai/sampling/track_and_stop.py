@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from fairbai.kernels.sampling import rules as kernels
-from fairbai.sampling.rule import Fairness, Limit, SamplingRule
+from fairbai.sampling.rule import Fairness, SamplingRule, Target
 
 
 @dataclass(frozen=True, eq=False)
 class TrackAndStop(SamplingRule):
-    """Tracks the unconstrained optimum w*(θ̂), after one pull of each arm; pays no attention to floors.
+    """Tracks the unconstrained optimum w*(θ̂), after one pull of each arm; ignores floors.
 
     Args:
         tracking: "direct" pulls the least pulled arm while it lags behind √t - K/2, else the arm with the largest
@@ -17,19 +17,17 @@ class TrackAndStop(SamplingRule):
             mixed with ε_t = 1 / (2 √(K² + t)) for every arm.
 
     Example:
-        >>> TrackAndStop(tracking="cumulative").limit
+        >>> TrackAndStop(tracking="cumulative").converges_to
         'unconstrained'
     """
 
     tracking: Literal["direct", "cumulative"] = "direct"
     fairness: ClassVar[Fairness] = "none"
-    limit: ClassVar[Limit] = "unconstrained"
+    converges_to: ClassVar[Target] = "unconstrained"
+    solves: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.tracking not in ("direct", "cumulative"):
             raise ValueError(f"tracking must be 'direct' or 'cumulative', got {self.tracking!r}")
-
-    @property
-    def code(self) -> int:
-        """Its number in ``kernels.sampling``."""
-        return kernels.DIRECT if self.tracking == "direct" else kernels.CUMULATIVE
+        direct = self.tracking == "direct"
+        self._set(code=kernels.DIRECT if direct else kernels.CUMULATIVE, tracks=not direct)

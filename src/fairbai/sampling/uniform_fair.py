@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fairbai.kernels.sampling import rules as kernels
-from fairbai.sampling.rule import Fairness, Limit, SamplingRule
+from fairbai.sampling.rule import Fairness, SamplingRule, Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,9 +17,6 @@ class UniformFair(SamplingRule):
     """
 
     fairness: ClassVar[Fairness] = "on average"
-    limit: ClassVar[Limit] = "none"
-
-    @property
-    def code(self) -> int:
-        """Its number in ``kernels.sampling``."""
-        return kernels.UNIFORM_FAIR
+    converges_to: ClassVar[Target] = "none"
+    draws: ClassVar[bool] = True
+    code: ClassVar[int] = kernels.UNIFORM_FAIR

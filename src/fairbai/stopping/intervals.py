@@ -1,4 +1,4 @@
-"""Intervals for the means that hold at all times at once, by the mixtures of ``TwoSidedMixture``.
+"""Intervals for the means that hold at all times simultaneously, from the mixtures of ``TwoSidedMixture``.
 
 For every family and every arm, the mixture of likelihoods over a fixed prior, divided by the likelihood at the true
 mean, is a martingale that begins at 1. By Ville's inequality it passes 1/α at any time with probability at most α, so
@@ -17,7 +17,7 @@ import numpy as np
 from fairbai.kernels.families import divergence
 from fairbai.kernels.stopping import scores as kernels
 from fairbai.problems.checks import Array
-from fairbai.problems.families import Family
+from fairbai.problems.families import LARGEST, Family, Gaussian
 from fairbai.stopping.rules import Mixture, TwoSidedMixture
 
 STEPS = 200  # of a bisection, which stops earlier when no number is left between its ends
@@ -26,23 +26,24 @@ STEPS = 200  # of a bisection, which stops earlier when no number is left betwee
 def intervals(
     family: Family, observed: Array, means: Array, delta: float, rule: Mixture | TwoSidedMixture | None = None
 ) -> Array:
-    """The ends of an interval for the mean of every arm, one row an arm.
+    """The ends of an interval for the mean of each arm, one row per arm.
 
-    With probability at least 1 - delta all of them hold the true means, at all times at once: delta is divided by the
-    number of arms. An arm without rewards has the whole domain of its family.
+    With probability at least 1 - delta all of them contain the true means, at all times at once: delta is divided by
+    the number of arms. An arm without rewards gets the whole domain of its family, and so do all arms of a family that
+    the proof does not cover.
 
     Example:
         >>> from fairbai.problems.families import Bernoulli
         >>> intervals(Bernoulli(), np.array([100.0, 0.0]), np.array([0.5, 0.0]), delta=0.1).round(2).tolist()
         [[0.34, 0.66], [0.0, 1.0]]
     """
-    mixture = rule or Mixture()
+    mixture, covered = rule or Mixture(), TwoSidedMixture().proved(family)
     log_level = math.log(len(means)) - math.log(delta)
     result = np.empty((len(means), 2))
     for arm, (count, mean) in enumerate(zip(observed.tolist(), means.tolist(), strict=True)):
-        if count == 0:
+        if count == 0 or not covered:
             result[arm] = _domain(family)
-        elif family.kind == "gaussian":
+        elif isinstance(family, Gaussian):
             variance = float(family.scales(len(means))[arm])
             result[arm] = _gaussian(mean, count, variance, mixture.kappa, log_level)
         else:
@@ -53,9 +54,8 @@ def intervals(
 
 
 def _domain(family: Family) -> tuple[float, float]:
-    if family.kind == "gaussian":
-        return -math.inf, math.inf
-    return family.low, 1.0 if family.kind == "bernoulli" else math.inf
+    low = family.low if family.low > -LARGEST else -math.inf
+    return low, family.high if family.high < LARGEST else math.inf
 
 
 def _gaussian(mean: float, count: float, variance: float, kappa: float, log_level: float) -> tuple[float, float]:

@@ -1,8 +1,8 @@
 """Stopping rules: thresholds for the generalised likelihood ratio (GLR) of the best arm against every other.
 
 All of them stop when min_a (factor_a GLR_a - penalty_a) >= level; the scores are in ``kernels.stopping``, the level,
-which holds delta, is here. A *proved* rule recommends a wrong arm with probability at most delta, whatever sampling
-rule chooses the arms.
+which contains delta, is here. A *proved* rule recommends a wrong arm with probability at most delta under the
+conditions of its ``Proof``.
 """
 
 import math
@@ -11,12 +11,36 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from fairbai.kernels.stopping import scores as kernels
-from fairbai.problems.checks import confidence, number
+from fairbai.problems.checks import confidence, number, true_or_false
 from fairbai.problems.configured import Configured
-from fairbai.problems.families import Family
+from fairbai.problems.families import Bernoulli, Exponential, Family, Gaussian, Poisson
 from fairbai.stopping.constants import c_exp, c_g
 
-EXPONENTIAL_FAMILIES = ("gaussian", "bernoulli", "poisson", "exponential")
+
+@dataclass(frozen=True)
+class Proof:
+    """The conditions under which a rule errs with probability at most delta; the proofs are in docs/stopping.md.
+
+    Attributes:
+        families: The reward families it covers. Every other family is refused.
+        sampling: What it asks of the sampling rule.
+        delays: What it asks of rewards that arrive late, out of order, or never.
+    """
+
+    families: tuple[type[Family], ...]
+    sampling: str = "any rule, as long as it chooses by the rewards told so far and by chance"
+    delays: str = (
+        "any, as long as, given everything told so far, which reward is told next is independent of all rewards "
+        "that have not been told"
+    )
+
+    def covers(self, family: Family) -> bool:
+        """Whether the proof holds for this family, or for the one it is derived from.
+
+        A subclass that only transforms rewards before they are added up is covered: what it adds up has the law of its
+        base. One with a kernel of its own is another family.
+        """
+        return any(isinstance(family, kind) and family.code == kind.code for kind in self.families)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,39 +48,31 @@ class StoppingRule(Configured):
     """A threshold for the GLR.
 
     Attributes:
-        proved_for: The kinds of families for which the error probability is proved to be at most delta.
+        proof: The conditions of its proof; None for a rule that is not proved, which takes every family.
+        code: Its number in ``kernels.stopping``.
+        parameters: The two numbers that its kernel takes.
     """
 
-    proved_for: ClassVar[tuple[str, ...]]
-
-    @property
-    @abstractmethod
-    def code(self) -> int:
-        """Its number in ``kernels.stopping``."""
+    proof: ClassVar[Proof | None]
+    code: ClassVar[int]
+    parameters: ClassVar[tuple[float, float]] = (1.0, 1.0)
 
     @abstractmethod
     def level(self, delta: float, arms: int) -> float:
         """What the least score must reach."""
 
-    @property
-    def parameters(self) -> tuple[float, float]:
-        """The two numbers that its kernel takes."""
-        return 1.0, 1.0
-
     def proved(self, family: Family) -> bool:
-        """Whether an error probability of at most delta is proved for this family.
-
-        A subclass of a family that is covered is covered too: what it adds up has the law of that family.
-        """
-        return any(getattr(kind, "kind", None) in self.proved_for for kind in type(family).__mro__)
+        """Whether an error probability of at most delta is proved for this family."""
+        return self.proof is not None and self.proof.covers(family)
 
     def check(self, family: Family) -> None:
-        """Refuse a family that the proof of a proved rule does not cover."""
-        if self.proved_for and not self.proved(family):
-            covered = ", ".join(self.proved_for)
+        """Refuse a family that the proof does not cover."""
+        if self.proof is not None and not self.proof.covers(family):
+            covered = ", ".join(kind.kind for kind in self.proof.families)
+            instead = "Mixture(), or Heuristic()" if Mixture().proved(family) else "Heuristic()"
             raise ValueError(
                 f"stopping rule {self.kind} is proved for {covered} arms, got {family.kind}: "
-                "use Mixture(), or Heuristic() if no proof is needed"
+                f"use {instead} if no proof is needed"
             )
 
 
@@ -72,12 +88,8 @@ class Heuristic(StoppingRule):
         2.3026
     """
 
-    proved_for: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def code(self) -> int:
-        """Its number in ``kernels.stopping``."""
-        return kernels.HEURISTIC
+    proof: ClassVar[Proof | None] = None
+    code: ClassVar[int] = kernels.HEURISTIC
 
     def level(self, delta: float, arms: int) -> float:
         """log(1 / delta)."""
@@ -90,16 +102,12 @@ class _Mixture(StoppingRule):
 
     kappa: float = 5.0
     prior_mean: float = 1.0
-    proved_for: ClassVar[tuple[str, ...]] = EXPONENTIAL_FAMILIES
+    proof: ClassVar[Proof] = Proof((Gaussian, Bernoulli, Poisson, Exponential))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kappa", number("kappa", self.kappa, 1e-300, 1e300, "positive"))
-        object.__setattr__(self, "prior_mean", number("prior_mean", self.prior_mean, 1e-250, 1e250, "positive"))
-
-    @property
-    def parameters(self) -> tuple[float, float]:
-        """``kappa`` and ``prior_mean``."""
-        return self.kappa, self.prior_mean
+        kappa = number("kappa", self.kappa, 1e-300, 1e300, "positive")
+        prior_mean = number("prior_mean", self.prior_mean, 1e-250, 1e250, "positive")
+        self._set(kappa=kappa, prior_mean=prior_mean, parameters=(kappa, prior_mean))
 
     def level(self, delta: float, arms: int) -> float:
         """log((K - 1) / delta): a union bound over the arms that could be mistaken for the best."""
@@ -108,12 +116,12 @@ class _Mixture(StoppingRule):
 
 @dataclass(frozen=True, eq=False)
 class Mixture(_Mixture):
-    """One-sided mixture martingales; proved for every family, by Ville's inequality. Usually the tightest here.
+    """One-sided mixture martingales; proved, by Ville's inequality, and usually the tightest rule here.
 
-    Stops when, for every other arm a, no story in which a is as good as the arm b that looks best survives: the product
-    of two martingales, one against b being as bad as that and one against a being as good, exceeds (K-1)/δ at every
-    common mean. Either is a mixture over tilts of the reward distribution, in its own direction alone. The parameters
-    must be fixed before the experiment; a poor choice costs trials, not the proof.
+    Stops when, for every other arm a, every hypothesis under which a is as good as b, the arm that looks best, is
+    rejected: at each common mean, the product of two martingales, one against b being so bad and one against a being so
+    good, exceeds (K-1)/δ. Each is a mixture over tilts of the reward distribution in one direction only. The parameters
+    must be fixed before the experiment; a poor choice costs trials but does not invalidate the proof.
 
     Args:
         kappa: About a sixth of the trials that an arm will have at the stop; ``for_trials`` finds it from a guess.
@@ -124,21 +132,18 @@ class Mixture(_Mixture):
         4.6052
     """
 
-    @property
-    def code(self) -> int:
-        """Its number in ``kernels.stopping``."""
-        return kernels.MIXTURE
+    code: ClassVar[int] = kernels.MIXTURE
 
     @classmethod
     def for_trials(cls, trials: float, delta: float, arms: int, prior_mean: float = 1.0) -> Self:
         """The mixture that is tightest if the experiment takes about ``trials`` trials, in equal shares.
 
         Args:
-            trials: The guess, of all arms together. The rule is proved however wrong it is; a guess that is
+            trials: The guess, for all arms together. The rule is proved however wrong it is; a guess that is
                 wrong by a factor of ten costs about 10 to 30 % more trials than the right one.
             delta: The error probability of the experiment.
-            arms: Their number.
-            prior_mean: As above.
+            arms: The number of arms.
+            prior_mean: A guess of the size of the means, for Poisson and exponential arms.
 
         Example:
             >>> round(Mixture.for_trials(1000, delta=0.1, arms=10).kappa, 3)
@@ -152,22 +157,19 @@ class Mixture(_Mixture):
 
 @dataclass(frozen=True, eq=False)
 class TwoSidedMixture(_Mixture):
-    """Mixture martingales in both directions; proved for every family. A formula, at the cost of more trials.
+    """Mixture martingales in both directions; proved, and a closed formula, at the cost of more trials.
 
     Gaussian arms: stops when, for every other arm a, Δ² / (2 Σ_i σ_i² (1/N_i + κ/N_i²)) exceeds
     log((K-1)/δ) + ½ log(1 + N_a/κ) + ½ log(1 + N_b/κ). The other families: when the GLR of every pair exceeds
     log((K-1)/δ) and the regret of either arm, which is its log-likelihood at its own mean less that of a mixture over a
-    fixed prior, about ½ log N. ``Mixture`` has this rule in it, with a share of one in twenty.
+    fixed prior, about ½ log N. ``Mixture`` contains this rule, with a weight of 1/20.
 
     Args:
         kappa: For Gaussian arms; the rule is tightest for arms with about five times as many trials.
         prior_mean: For Poisson and exponential arms, a guess of the size of the means.
     """
 
-    @property
-    def code(self) -> int:
-        """Its number in ``kernels.stopping``."""
-        return kernels.TWO_SIDED_MIXTURE
+    code: ClassVar[int] = kernels.TWO_SIDED_MIXTURE
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,12 +183,8 @@ class PairwiseGaussian(StoppingRule):
         5.341
     """
 
-    proved_for: ClassVar[tuple[str, ...]] = ("gaussian",)
-
-    @property
-    def code(self) -> int:
-        """Its number in ``kernels.stopping``."""
-        return kernels.PAIRWISE_GAUSSIAN
+    proof: ClassVar[Proof] = Proof((Gaussian,))
+    code: ClassVar[int] = kernels.PAIRWISE_GAUSSIAN
 
     def level(self, delta: float, arms: int) -> float:
         """2 C_g(½ log((K - 1) / delta))."""
@@ -195,7 +193,7 @@ class PairwiseGaussian(StoppingRule):
 
 @dataclass(frozen=True, eq=False)
 class KaufmannKoolen(StoppingRule):
-    """Kaufmann and Koolen's threshold for one-parameter exponential families, with the exact C_exp; proved for all.
+    """Kaufmann and Koolen's threshold for one-parameter exponential families, with the exact C_exp; proved.
 
     With ``pairwise`` (the default, and the tighter one) it is
     3 log(1 + log N_a) + 3 log(1 + log N_b) + 2 C_exp(½ log((K-1)/δ)) for every pair; without, the threshold of the
@@ -207,12 +205,11 @@ class KaufmannKoolen(StoppingRule):
     """
 
     pairwise: bool = True
-    proved_for: ClassVar[tuple[str, ...]] = EXPONENTIAL_FAMILIES
+    proof: ClassVar[Proof] = Proof((Gaussian, Bernoulli, Poisson, Exponential))
 
-    @property
-    def code(self) -> int:
-        """Its number in ``kernels.stopping``."""
-        return kernels.KAUFMANN_KOOLEN_PAIRWISE if self.pairwise else kernels.KAUFMANN_KOOLEN
+    def __post_init__(self) -> None:
+        pairwise = true_or_false("pairwise", self.pairwise)
+        self._set(pairwise=pairwise, code=kernels.KAUFMANN_KOOLEN_PAIRWISE if pairwise else kernels.KAUFMANN_KOOLEN)
 
     def level(self, delta: float, arms: int) -> float:
         """2 C_exp(½ log((K - 1) / delta)), or K C_exp(log(1 / delta) / K)."""

@@ -7,13 +7,14 @@ Floors that are learned are promised for the end only, and so are all of them wh
 and in the trials after the decision, which settle what is owed in one go.
 """
 
-from typing import Any, NamedTuple
+import math
+from typing import Any
 
 import numpy as np
 
 from fairbai.identifier import Identifier
 from fairbai.problems.rates import Bounded, Constant
-from fairbai.sampling import FairTopTwo, FairTrackAndStop, SamplingRule
+from fairbai.sampling import Bounds
 
 ROUNDING = 1e-6  # trials
 
@@ -29,7 +30,7 @@ class Promises:
         ceilings: The ceiling of every arm; empty where there are none.
         group: The number of every arm's group, or -1; empty where there are none.
         group_floors: The floor of every group.
-        allowed: What the rule is proved to stay within, where something is promised for every trial.
+        allowed: What the rule is proved to stay within; infinite where it promises nothing for single trials.
         watched: Whether there is anything to watch.
         batched: Whether others have assigned trials too.
     """
@@ -47,11 +48,9 @@ class Promises:
             self.group_floors = limits.group_floors.tolist()[: max(self.group) + 1]
         elif isinstance(rates, Constant):
             self.floors = rates.floors(np.zeros(arms)).tolist()
-        rule, members = identifier.sampling, [self.group.count(group) for group in range(len(self.group_floors))]
-        self.allowed = _allowed(rule, self.floors or [0.0] * arms, members, bool(self.ceilings))
-        self._every_path = self.floors is not None and rule.fairness == "every path"
-        if self.ceilings and _from_each_arm(rule):  # one pull of each may be too many for a ceiling
-            self._every_path = False
+        bounds = identifier.sampling.bounds(rates, arms) if isinstance(rates, Constant) else None
+        self._every_path = bounds is not None
+        self.allowed = bounds or _anything(arms, len(self.group_floors))
         self.watched = bool(self.ceilings) or any(self.floors or [])
         self.batched = False
         self._frozen = False
@@ -178,30 +177,9 @@ class Promises:
         return not any(floor * trials - count > bound + ROUNDING for floor, count, bound in lags)
 
 
-class Allowed(NamedTuple):
-    """What a rule is proved to stay within at all times, in trials: docs/sampling.md and docs/limits.md."""
-
-    behind: list[float]
-    above: list[float]
-    groups: list[float]
-
-
-def _allowed(rule: SamplingRule, floors: list[float], members: list[int], limited: bool) -> Allowed:
-    """The bounds of a rule; ``members`` are how many arms every group has."""
-    arms = len(floors)
-    if isinstance(rule, FairTopTwo):
-        floor = _harmonic(arms - 1) - (0.5 if limited else 1.0 - max(0.25, 1.0 / arms))
-        groups = [0.5 + (arms - size) * (1.25 + _harmonic(arms - 1)) for size in members]
-        return Allowed([floor] * arms, [1.0] * arms, groups)
-    lag = _harmonic(arms) - 1.0
-    if _from_each_arm(rule):  # one pull of each is too few for large floors, and the others wait for them
-        lag += sum(max(0.0, floor * arms - 1.0) for floor in floors)
-    groups = [size * (_harmonic(arms) - _harmonic(size)) for size in members]
-    return Allowed([lag] * arms, [1.0 - 1.0 / arms] * arms, groups)
-
-
-def _from_each_arm(rule: SamplingRule) -> bool:
-    return isinstance(rule, FairTrackAndStop) and rule.start == "each-arm"
+def _anything(arms: int, groups: int) -> Bounds:
+    """The bounds of a rule that promises nothing for single trials."""
+    return Bounds([math.inf] * arms, [math.inf] * arms, [math.inf] * groups)
 
 
 def _exceeds(value: float, bound: float) -> bool:
@@ -212,7 +190,3 @@ def _worst(before: list[float], floors: list[float], trials: int, counts: list[i
     """The worst so far, now included."""
     now = (floor * trials - count for floor, count in zip(floors, counts, strict=True))
     return [max(was, lag) for was, lag in zip(before, now, strict=True)]
-
-
-def _harmonic(n: int) -> float:
-    return sum(1.0 / k for k in range(1, n + 1))

@@ -45,7 +45,7 @@ def fairness_trials(book: Book) -> float | None:
     been without floors: the means tie, or the rule does not aim at the fewest trials.
     """
     identifier, now = book.identifier, book.identifier.status()
-    decision, limit = changing(identifier)["decision"], identifier.sampling.limit
+    decision, limit = changing(identifier)["decision"], identifier.sampling.converges_to
     if decision is None or limit == "none" or not now.observed.all():
         return None
     try:
