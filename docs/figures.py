@@ -1,7 +1,7 @@
-"""The figures of the documentation: `make figures` draws them anew into docs/images/.
+"""The figures of the documentation: `make figures` redraws them into docs/images/.
 
 Every figure is a function of the number of runs that returns a Matplotlib figure; its name is that of the file. All
-randomness has fixed seeds. What is drawn by hand, such as the map of the packages, is drawn by docs/drawings.py.
+randomness has fixed seeds. Drawings, such as the map of the packages, are in docs/drawings.py.
 """
 
 from __future__ import annotations

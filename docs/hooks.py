@@ -1,12 +1,12 @@
-"""What MkDocs is taught for our pages: formulas as MathML, and pages that live outside of docs/.
+"""MkDocs hooks for our pages: formulas as MathML, and pages that live outside docs/.
 
 Formulas are ```math blocks and $`...`$ in a line, as on GitHub. They become MathML when the site is built, which
-browsers draw by themselves.
+browsers draw without a script.
 
-README.md and its neighbours, the examples and the results of the benchmarks are not in docs/, and pages link to them as
-files of the repository. They become pages below project/, and all links are rewritten.
+README.md and its neighbours, the examples and the benchmark results are not in docs/, and pages link to them as files
+of the repository. They become pages below project/, and all links are rewritten.
 
-Docstrings have a section "Example:", which the reference is taught to read as the "Examples:" of Google's style.
+Docstrings have a section "Example:", which the reference reads as the "Examples:" of Google's style.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class InlineFormula(InlineProcessor):
     """A formula in a line: $`E = mc^2`$."""
 
     def handleMatch(self, match: re.Match[str], data: str) -> tuple[str, int, int]:  # noqa: N802
-        """What takes the place of the text."""
+        """Replace the source by MathML."""
         return self.md.htmlStash.store(_mathml(match[1], "inline")), match.start(0), match.end(0)
 
 
 class Formulas(Extension):
-    """The extension of Python-Markdown for formulas in a line."""
+    """The Python-Markdown extension for inline formulas."""
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
         """Register the pattern."""
@@ -60,7 +60,7 @@ class Formulas(Extension):
 
 
 class ExampleSections(griffe.Extension):
-    """Docstrings with "Example:" as if it were "Examples:"; else their prompts would be taken for quotations."""
+    """Read "Example:" in docstrings as "Examples:"; otherwise their prompts would be taken for quotations."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Change the text of a docstring before it is parsed."""
@@ -73,13 +73,13 @@ def _mathml(source: str, display: str) -> str:
 
 
 def block_formula(source: str, language: str, css_class: str, options: Any, md: Markdown, **_: Any) -> str:
-    """A ```math block: one formula, or one a line where lines are separated by an empty line."""
+    """A ```math block: one formula, or several separated by empty lines."""
     parts = [_mathml(part, "block") for part in re.split(r"\n\s*\n", source.strip())]
     return f'<div class="{css_class}">{"".join(parts)}</div>'
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Add the formulas to what Markdown knows."""
+    """Register the formulas with Markdown."""
     config.markdown_extensions.append(Formulas())
     fence = {"name": "math", "class": "math", "format": block_formula}
     config.mdx_configs.setdefault("pymdownx.superfences", {})["custom_fences"] = [fence]
@@ -87,18 +87,18 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def outside_files() -> list[str]:
-    """The files outside of docs/ that become pages, as paths from the root of the repository."""
+    """The files outside docs/ that become pages, as paths from the root of the repository."""
     found = (path for pattern in OUTSIDE for path in sorted(ROOT.glob(pattern)))
     return [path.relative_to(ROOT).as_posix() for path in found if path.is_file()]
 
 
 def page_of(file: str) -> str:
-    """The page of a file outside of docs/: examples/ab_test.py is project/examples/ab_test.py.md."""
+    """The page of a file outside docs/: examples/ab_test.py is project/examples/ab_test.py.md."""
     return f"project/{file}" if file.endswith(".md") else f"project/{file}.md"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add a page for every file outside of docs/."""
+    """Add a page for every file outside docs/."""
     for file in outside_files():
         level = InclusionLevel.INCLUDED if file.endswith(".md") else InclusionLevel.NOT_IN_NAV
         files.append(File.generated(config, page_of(file), content=_as_markdown(file), inclusion=level))

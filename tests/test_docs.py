@@ -1,4 +1,4 @@
-"""What the pages show is what happens: their code, their commands and their links.
+"""The pages are true: their code runs, their commands print what is shown, and their links lead somewhere.
 
 - Every ```python block runs; the blocks of a page share one namespace, in order. A block with `>>>` prompts is a
   doctest. The output of another one is compared with the ```text block that follows it, if one does.
@@ -57,12 +57,12 @@ def blocks(page: Path) -> list[Block]:
 
 
 def lines(text: str) -> list[str]:
-    """The lines without what nobody sees: spaces at their ends, and empty lines around them."""
+    """The lines without trailing spaces and surrounding empty lines."""
     return [line.rstrip() for line in text.strip("\n").rstrip().splitlines()]
 
 
 def assert_same(printed: str, shown: str, where: str) -> None:
-    """The same text; numbers may differ by rounding, and certified gaps are as good as zero."""
+    """The same text; numbers may differ by rounding, and certified gaps are practically zero."""
     found, expected = lines(printed), lines(shown)
     words = [[NUMBER.sub("0", line).split() for line in text] for text in (found, expected)]
     assert words[0] == words[1], where
@@ -91,7 +91,7 @@ def run_command(arguments: list[str]) -> tuple[str, int]:
 
 
 def run_python(block: Block, page: Path, namespace: dict[str, Any]) -> str:
-    """What a block prints; a doctest is compared on the spot."""
+    """What a block prints; a doctest is compared at once."""
     if ">>>" in block.text:
         test = doctest.DocTestParser().get_doctest(block.text, namespace, page.name, str(page), block.line)
         report = io.StringIO()
