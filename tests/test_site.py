@@ -39,7 +39,7 @@ def loads(page: Path) -> Iterator[str]:
     yield from parser.found
 
 
-@pytest.mark.slow_without_jit
+@pytest.mark.system
 def test_the_site_builds_and_is_whole(tmp_path: Path) -> None:
     """One test, because building takes longer than all that is checked."""
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
@@ -84,7 +84,7 @@ def assert_the_reference_has_the_public_names(site: Path) -> None:
             assert f'id="fairbai.{module}.{name}"' in text or f'id="fairbai.{name}"' in text, f"{module}.{name}"
 
 
-@pytest.mark.slow_without_jit
+@pytest.mark.system
 def test_the_figures_are_those_of_our_code(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "docs" / "figures.py"), "--output", str(tmp_path), "--runs", "20"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
