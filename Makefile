@@ -1,9 +1,12 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 STAMP := .venv/.installed
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+# Images of Python often set it: then every server that a test starts would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test long kernels lint coverage docs figures bench screenshots package clean
+.PHONY: help install demo test system long kernels lint coverage docs figures bench screenshots package clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' \
@@ -20,12 +23,15 @@ demo: $(STAMP) ## Show what fairbai does
 	$(BIN)/python examples/ab_test.py
 	$(BIN)/fairbai reproduce all --runs 100 --output reproduction
 
-test: $(STAMP) ## Run lint and all tests but the long ones
+test: $(STAMP) ## Run lint and the tests that every change must pass
 	$(MAKE) --jobs 2 lint kernels
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not long"
+	$(PYTEST) -m "not system and not long"
 
-long: $(STAMP) ## Run the long tests: thousands of instances more against the oracles, and a Ray cluster
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m long
+system: $(STAMP) ## Run the tests of whole systems: browser, crashes, clusters, packages, notebooks, site
+	$(PYTEST) -m system
+
+long: $(STAMP) ## Run the long tests: thousands of instances more against the oracles
+	$(PYTEST) -m long
 
 kernels: $(STAMP) ## Compile the kernels that the tests share, on two cores
 	$(BIN)/python -m tests.compile
@@ -37,7 +43,7 @@ lint: $(STAMP) ## Check style, types and import directions
 	$(BIN)/lint-imports
 
 coverage: $(STAMP) ## Measure the coverage, with the JIT off so that kernels are traced too
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow_without_jit" --cov
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "not system and not long and not slow_without_jit" --cov
 
 # The variable: else the theme warns at every build of MkDocs 2, which pyproject.toml excludes.
 docs: $(STAMP) ## Build the documentation into site/; a broken link or a missing reference fails

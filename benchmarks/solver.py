@@ -15,7 +15,9 @@ from scipy import sparse
 
 import fairbai as fb
 from benchmarks.measure import Ratio, best_of, duration, faster, in_turns, median, printed, slower, timed
+from fairbai.charts.plans import figures
 from fairbai.kernels.allocation import floors as kernels
+from fairbai.planning.plan import plan
 from tests.oracle.conic import ClarabelGaussian, conic_characteristic_time, limit_rows
 from tests.oracle.limits import Bounds
 
@@ -69,7 +71,8 @@ def suite() -> Iterator[Ratio]:
     included; both times are medians over these. The peers have the same linear constraints in their matrices.
 
     `import fairbai` alone is cheap because names are loaded when first used: what they cost is in the rows of the
-    first solve. Numba sets itself up at the first call of any compiled function; a function that adds 1, compiled
+    first solve. A plan is what the page shows while somebody drags a slider: its trials, shares and figures. Numba sets
+    itself up at the first call of any compiled function; a function that adds 1, compiled
     before and cached like ours, shows how long that takes.
     """
     for arms, at_least in ((10, 400.0), (100, 1000.0), (1000, 1500.0)):
@@ -82,6 +85,7 @@ def suite() -> Iterator[Ratio]:
     yield overhead()
     for arms in (10, 100, 1000):
         yield from other_families(arms)
+    yield planning()
     yield import_time()
     yield from first_solve()
 
@@ -254,6 +258,15 @@ def other_families(arms: int) -> Iterator[Ratio]:
         ours, theirs = best_of([partial(batch.solve, family), batch.solve], rounds=3)
         what = f"solve_batch, {type(family).__name__} with floors, K = {arms:,}, an instance"
         yield slower(what, ours / count, "the same with Gaussian arms", theirs / count, at_most=60)
+
+
+def planning() -> Ratio:
+    """A plan and its figures, as often as the page asks for them, beside one solve of the same instance."""
+    limit = 0.5
+    instance = fb.Instance([0.1] * 9 + [0.12], fb.Bernoulli(), fb.rates.Constant(0.05))
+    ours, theirs = best_of([lambda: figures(plan(instance, 0.05)), partial(fb.solve, instance)], rounds=5)
+    ratio = f"{ours / theirs:.3g}x the time"
+    return Ratio("a plan and its figures, K = 10", ours, "one solve", theirs, ratio, "at most 500 ms", ours <= limit)
 
 
 def import_time() -> Ratio:

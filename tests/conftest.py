@@ -15,8 +15,11 @@ settings.load_profile("ci")
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share a fixture of their module, or package, run on one worker (--dist loadgroup): it is made once."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that share a fixture of their module, or package, run on one worker (--dist loadgroup): it is made once.
+
+    With several workers the slow tests come first, so that no worker is left alone with one of them at the end.
+    """
     for item in items:
         fixtures = getattr(item, "_fixtureinfo", None)
         scopes = {found[-1].scope for found in fixtures.name2fixturedefs.values()} if fixtures else set()
@@ -24,6 +27,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         group = module.rpartition("/")[0] if "package" in scopes else module
         if scopes & {"package", "module"} and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(group))
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: not any(item.iter_markers("slow_without_jit")))
 
 
 @pytest.fixture(autouse=True)

@@ -31,6 +31,9 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?")
 
 pytestmark = pytest.mark.slow_without_jit  # many pages simulate
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+LONG = {DOCS / "errata.md", DOCS / "reproduction.md"}  # they simulate a part of the paper's evaluation
+RUN = [pytest.param(page, marks=pytest.mark.system) if page in LONG else page for page in PAGES]
+run_pages = pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))
 
 
 @dataclass
@@ -115,7 +118,7 @@ def beside_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: Path) ->
             (tmp_path / name[1]).write_text(block.text, encoding="utf-8")
 
 
-@pages
+@run_pages
 @pytest.mark.usefixtures("beside_files")
 def test_python_blocks(page: Path) -> None:
     namespace: dict[str, Any] = {"__name__": page.stem}
@@ -126,7 +129,7 @@ def test_python_blocks(page: Path) -> None:
                 assert_same(printed, block.output, f"{page.name}, line {block.line}")
 
 
-@pages
+@run_pages
 @pytest.mark.usefixtures("beside_files")
 def test_commands(page: Path) -> None:
     for block in blocks(page):

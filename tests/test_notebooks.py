@@ -14,7 +14,7 @@ notebooks = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.nam
 
 
 @notebooks
-@pytest.mark.slow_without_jit
+@pytest.mark.system
 def test_it_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))

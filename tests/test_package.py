@@ -1,4 +1,4 @@
-"""The package as a whole: what it exports, how fast it is imported, and that its examples run."""
+"""The package as a whole: what it exports, what importing it takes, and that its examples run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import doctest
 import importlib
 import importlib.metadata
 import pkgutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,14 +20,11 @@ def modules() -> list[str]:
     return ["fairbai", *(found.name for found in pkgutil.walk_packages(fb.__path__, "fairbai."))]
 
 
-def test_import_takes_less_than_half_a_second() -> None:
-    code = "import time; start = time.perf_counter(); import fairbai; print(time.perf_counter() - start)"
-    assert min(float(run_python("-c", code)) for _ in range(5)) < 0.5
-
-
-def test_import_alone_does_not_import_numba() -> None:
-    code = "import sys, fairbai; print([name for name in ('numba', 'scipy') if name in sys.modules])"
-    assert run_python("-c", code) == "[]\n"
+def test_import_alone_needs_only_the_standard_library() -> None:
+    """What takes long to import, such as NumPy and Numba, is imported when it is first used."""
+    code = "import sys; before = set(sys.modules); import fairbai; print(*(set(sys.modules) - before))"
+    imported = {name.partition(".")[0] for name in run_python("-c", code).split()}
+    assert imported - sys.stdlib_module_names == {"fairbai"}
 
 
 @pytest.mark.parametrize("name", fb.__all__)

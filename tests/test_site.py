@@ -41,7 +41,7 @@ def loads(page: Path) -> Iterator[str]:
     yield from parser.found
 
 
-@pytest.mark.slow_without_jit
+@pytest.mark.system
 def test_the_site_builds_and_is_whole(tmp_path: Path) -> None:
     """One test, because building takes longer than all that is checked."""
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
@@ -106,7 +106,7 @@ def test_the_drawn_layers_are_those_of_the_contract() -> None:
     assert [{name for name, _ in layer} for layer in drawings.LAYERS] == layers
 
 
-@pytest.mark.slow_without_jit
+@pytest.mark.system
 def test_the_figures_are_those_of_our_code(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "docs" / "figures.py"), "--output", str(tmp_path), "--runs", "20"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)

@@ -15,20 +15,17 @@ from tests.oracle.conic import conic_characteristic_time
 from tests.oracle.instances import OracleInstance, random_instances
 from tests.oracle.precise import precise_characteristic_times
 
-FEW, MANY = 39, 500
+FEW, SOME, MANY = 39, 150, 500
 """With the chunks below: at least 2,000 instances of every family, and a few that are quick enough without the JIT."""
 
 families = pytest.mark.parametrize("family", FAMILIES)
 CHUNKS = [
     pytest.param(FEW, 100, id="few"),
-    pytest.param(MANY, 101, id="many-101", marks=pytest.mark.slow_without_jit),
-    *(
-        pytest.param(MANY, seed, id=f"many-{seed}", marks=[pytest.mark.slow_without_jit, pytest.mark.long])
-        for seed in range(102, 105)
-    ),
+    pytest.param(SOME, 105, id="some", marks=pytest.mark.slow_without_jit),
+    *(pytest.param(MANY, seed, id=f"many-{seed}", marks=pytest.mark.long) for seed in range(101, 105)),
 ]
 chunks = pytest.mark.parametrize(("count", "seed"), CHUNKS)
-some_chunks = pytest.mark.parametrize(("count", "seed"), CHUNKS[:3])
+some_chunks = pytest.mark.parametrize(("count", "seed"), CHUNKS[:4])
 
 
 @families

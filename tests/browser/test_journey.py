@@ -6,9 +6,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.visitor import Site, play, saved
 
-pytestmark = pytest.mark.slow_without_jit
 
-
+@pytest.mark.slow_without_jit
 def test_from_the_plan_to_the_report(site: Site, tmp_path: Path) -> None:
     visitor = site.visitor()
     page = visitor.open("/plan")
@@ -53,6 +52,7 @@ def check_report(page: Page, report: Path) -> None:
     other.close()
 
 
+@pytest.mark.system
 def test_the_plan_can_be_made_with_the_keyboard_alone(site: Site) -> None:
     visitor = site.visitor()
     page = visitor.open("/plan")
@@ -92,6 +92,7 @@ def tab_to(page: Page, selector: str) -> None:
     raise AssertionError(f"the Tab key does not reach {selector}")
 
 
+@pytest.mark.system
 def test_what_cannot_be_planned_is_explained(site: Site) -> None:
     visitor = site.visitor(expected=("422",))
     page = visitor.open("/plan")
@@ -114,6 +115,7 @@ CHANGE_AND_START = """(value) => {
 }"""
 
 
+@pytest.mark.system
 def test_only_what_the_form_says_now_can_be_started(site: Site) -> None:
     visitor = site.visitor()
     page, posted = visitor.page, []
@@ -130,6 +132,7 @@ def test_only_what_the_form_says_now_can_be_started(site: Site) -> None:
     visitor.check()
 
 
+@pytest.mark.system
 def test_an_empty_field_is_not_zero(site: Site) -> None:
     visitor = site.visitor(expected=("422",))
     page = visitor.open("/plan")
@@ -140,6 +143,7 @@ def test_an_empty_field_is_not_zero(site: Site) -> None:
     visitor.check()
 
 
+@pytest.mark.system
 def test_the_answer_follows_the_slider_while_it_is_dragged(site: Site) -> None:
     visitor = site.visitor()
     page = visitor.open("/plan")
@@ -157,6 +161,7 @@ def test_the_answer_follows_the_slider_while_it_is_dragged(site: Site) -> None:
     visitor.check()
 
 
+@pytest.mark.system
 def test_every_family_and_way_of_planning_works(site: Site) -> None:
     visitor = site.visitor()
     page = visitor.open("/plan")

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tests.browser.visitor import Site, play
 
-pytestmark = pytest.mark.slow_without_jit
+pytestmark = pytest.mark.system
 ARMS = {"a": 0.2, "b": 0.7}
 
 

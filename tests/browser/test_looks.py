@@ -8,7 +8,7 @@ from playwright.sync_api import Page, TimeoutError, expect
 
 from tests.browser.visitor import PATIENCE, Site, play
 
-pytestmark = pytest.mark.slow_without_jit
+pytestmark = pytest.mark.system
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 LINK = '<a href="http://evil.example/">b</a> %{x}'

@@ -3,7 +3,7 @@ from playwright.sync_api import expect
 
 from tests.browser.visitor import Site
 
-pytestmark = pytest.mark.slow_without_jit
+pytestmark = pytest.mark.system
 
 
 def test_a_key_signs_in_and_the_button_signs_out(site: Site) -> None:

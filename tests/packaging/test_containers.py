@@ -90,7 +90,7 @@ def test_python_of_the_image_compiles_the_kernels() -> None:
     exec(shlex.split(arguments("RUN")[2].partition("&&")[2])[2], {})
 
 
-@pytest.mark.slow_without_jit
+@pytest.mark.system
 def test_health_check_of_the_image(tmp_path: Path) -> None:
     """It passes while the service runs, without a key, and fails when it does not."""
     (check,) = arguments("HEALTHCHECK")

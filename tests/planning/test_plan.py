@@ -2,7 +2,6 @@
 
 import math
 import re
-import time
 from itertools import pairwise
 from typing import Any
 
@@ -101,12 +100,3 @@ def test_what_cannot_be_decided_is_refused() -> None:
         plan(fb.Instance([0.2, 0.1, 0.1], fb.Bernoulli(), fb.rates.Constant([0.5, 0.5, 0.0])), 0.05, ["a", "b", "c"])
     with pytest.raises(ValueError, match="delta"):
         plan(fb.Instance([0.2, 0.1]), 0.7)
-
-
-@pytest.mark.slow_without_jit
-def test_a_plan_is_made_while_somebody_drags_a_slider() -> None:
-    instance = fb.Instance([0.1] * 9 + [0.12], fb.Bernoulli(), fb.rates.Constant(0.05))
-    figures(plan(instance, 0.05))  # loads the kernels
-    began = time.perf_counter()
-    figures(plan(instance, 0.05))
-    assert time.perf_counter() - began < 0.5

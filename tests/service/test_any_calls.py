@@ -231,9 +231,12 @@ def _padded(body: dict[str, Any]) -> Any:
     return [(body["pulls"].get(arm, 0), body["sums"].get(arm, 0.0)) for arm in ARMS]
 
 
-def test_any_calls(tmp_path: Path) -> None:
+@pytest.mark.parametrize("examples", [15, pytest.param(70, marks=pytest.mark.system)])
+def test_any_calls(tmp_path: Path, examples: int) -> None:
     """A failure prints its calls as they are: to look for fewer that fail too would take minutes."""
-    generate = settings(max_examples=70, stateful_step_count=30, deadline=None, database=None, phases=[Phase.generate])
+    generate = settings(
+        max_examples=examples, stateful_step_count=30, deadline=None, database=None, phases=[Phase.generate]
+    )
     with running(address(tmp_path)) as service:
         machine = type("Machine", (AnyCalls,), {"service": service})
         run_state_machine_as_test(machine, settings=generate)

@@ -21,28 +21,28 @@ from tests.service.server import Server
 
 pytestmark = pytest.mark.slow_without_jit
 MANY = 1_000_000  # pairs: until the clients are ended
-KILLS = 20
 
 
-def test_kill_the_server(start: Start, sqlite: str, postgresql: str) -> None:
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.system)])
+def test_kill_the_server(start: Start, sqlite: str, postgresql: str, kills: int) -> None:
     """Clients repeat what was not answered: so there must be exactly what they know of.
 
     Both databases at the same time: most of it is waiting.
     """
     with ThreadPoolExecutor() as pool:
-        for done in [pool.submit(kill_again_and_again, start(url)) for url in (sqlite, postgresql)]:
+        for done in [pool.submit(kill_again_and_again, start(url), kills) for url in (sqlite, postgresql)]:
             done.result()
 
 
-def kill_again_and_again(server: Server) -> None:
+def kill_again_and_again(server: Server, kills: int) -> None:
     experiment = server.create()
     with load(server, experiment, MANY, clients=4) as clients:
-        for _ in range(KILLS):
+        for _ in range(kills):
             clients.wait_for(tells=20)
             server.kill()
             server.start()
         acknowledged = clients.end()
-    assert len(acknowledged.told) > 20 * KILLS
+    assert len(acknowledged.told) > 20 * kills
     check_exact(server, experiment, acknowledged)
     command = [sys.executable, "-m", "fairbai", "verify", "--database", server.url]
     said = subprocess.run(command, check=True, capture_output=True, text=True, cwd=server.directory).stdout
@@ -77,11 +77,13 @@ def test_every_tell_waits_for_the_disk(start: Start, disk: Path, tmp_path: Path)
     assert min(syncs_of(start, disk, tmp_path, synchronous=True)) >= 1
 
 
+@pytest.mark.system
 def test_a_careless_server_does_not(start: Start, disk: Path, tmp_path: Path) -> None:
     """The control: NORMAL waits for the disk at checkpoints only."""
     assert sum(syncs_of(start, disk, tmp_path, synchronous=False)) < 10
 
 
+@pytest.mark.system
 def test_a_group_shares_its_wait(start: Start, disk: Path, tmp_path: Path) -> None:
     """At least one fsync a transaction, and fewer transactions than operations: the group commit."""
     counter = tmp_path / "syncs"
@@ -99,6 +101,7 @@ def test_a_group_shares_its_wait(start: Start, disk: Path, tmp_path: Path) -> No
     assert counter.stat().st_size - before >= transactions
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("synchronous", [True, False])
 def test_a_power_cut(start: Start, disk: Path, tmp_path: Path, synchronous: bool) -> None:
     """A disk that has only what was synced loses power under load; the control, NORMAL, must lose something."""
@@ -138,6 +141,7 @@ def lost(server: Server, experiment: str, acknowledged: Acknowledged) -> int:
 # --- PostgreSQL -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("synchronous", [True, False])
 def test_postgresql_stops_at_once(start: Start, cluster: Cluster, postgresql: str, synchronous: bool) -> None:
     """Even where the database is set up to lose rewards, the service makes its commits wait; the control does not.
@@ -170,6 +174,7 @@ def lost_by_a_stop(server: Server, cluster: Cluster) -> int:
     return found
 
 
+@pytest.mark.system
 def test_a_postgresql_without_fsync_is_refused(cluster: Cluster, postgresql: str, tmp_path: Path) -> None:
     """The service cannot mend this one, so it does not start."""
     cluster.stop()

@@ -11,6 +11,11 @@ from tests.service.postgresql import Cluster
 from tests.service.server import Answer, Server
 
 pytestmark = pytest.mark.slow_without_jit
+FAULTS = [
+    ("ENOSPC", 507),
+    pytest.param("EROFS", 503, marks=pytest.mark.system),
+    pytest.param("EIO", 503, marks=pytest.mark.system),
+]
 
 
 def told(server: Server, experiment: str, ticket: str) -> Answer:
@@ -32,7 +37,7 @@ def counts(server: Server, experiment: str) -> tuple[Any, ...]:
     return status.body["trials"], status.body["observed"], status.body["version"]
 
 
-@pytest.mark.parametrize(("fault", "expected"), [("ENOSPC", 507), ("EROFS", 503), ("EIO", 503)])
+@pytest.mark.parametrize(("fault", "expected"), FAULTS)
 def test_writes_fail_for_a_while(start: Start, disk: Path, tmp_path: Path, fault: str, expected: int) -> None:
     """The server is not restarted; what was refused was not done, and what was done before is there."""
     broken, files = tmp_path / "broken", tmp_path / "files"

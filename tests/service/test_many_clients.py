@@ -5,10 +5,14 @@ import pytest
 from tests.service.conftest import Start
 from tests.service.load import check_exact, load
 
-pytestmark = pytest.mark.slow_without_jit
+CASES = [
+    pytest.param("sqlite", 1, marks=pytest.mark.slow_without_jit),
+    pytest.param("postgresql", 1, marks=pytest.mark.system),
+    pytest.param("postgresql", 2, marks=pytest.mark.system),
+]
 
 
-@pytest.mark.parametrize(("database", "workers"), [("sqlite", 1), ("postgresql", 1), ("postgresql", 2)])
+@pytest.mark.parametrize(("database", "workers"), CASES)
 def test_eight_clients(start: Start, request: pytest.FixtureRequest, database: str, workers: int) -> None:
     server = start(request.getfixturevalue(database), workers=workers)
     experiment = server.create()

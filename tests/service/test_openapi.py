@@ -8,7 +8,7 @@ import pytest
 
 from tests.service.conftest import Start
 
-pytestmark = pytest.mark.slow_without_jit
+pytestmark = pytest.mark.system
 SETTINGS = Path(__file__).with_name("schemathesis.toml")
 
 

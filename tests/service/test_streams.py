@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +134,7 @@ def test_streams_end_when_their_key_is_revoked(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.slow_without_jit
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.system)])
 def test_a_server_stops_although_streams_are_open(start: Start, request: pytest.FixtureRequest, workers: int) -> None:
     server = start(request.getfixturevalue("sqlite" if workers == 1 else "postgresql"), workers=workers)
     experiment = server.create()
@@ -149,9 +148,9 @@ def test_a_server_stops_although_streams_are_open(start: Start, request: pytest.
             response = connection.getresponse()
             assert response.readline().startswith(b"id: ")
         connections.append(connection)
-    began = time.monotonic()
     server.stop()
-    assert time.monotonic() - began < 10.0
     for connection in connections:
         connection.close()
-    assert "Traceback" not in server.log.read_text()
+    said = server.log.read_text()
+    assert "Traceback" not in said
+    assert "graceful shutdown exceeded" not in said  # what uvicorn says when it has lost its patience

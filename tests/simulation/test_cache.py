@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -37,7 +38,8 @@ YOURS = "import fairbai as fb; print(len(fb.simulate(fb.Instance([1.0, 0.0]), 0.
 
 def run(program: str, folder: Path, cache: Path) -> str:
     folder.mkdir(exist_ok=True)
-    return run_python("-c", program, cwd=folder, FAIRBAI_CACHE_DIR=str(cache), PYTHONPATH=str(folder))
+    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return run_python("-c", program, cwd=folder, FAIRBAI_CACHE_DIR=str(cache), PYTHONPATH=path)
 
 
 def kept(cache: Path) -> set[str]:

@@ -132,6 +132,7 @@ def slow(kind: type[Setting] = Slow) -> Setting:
     return kind(**vars(one))
 
 
+@pytest.mark.system
 def test_a_process_is_killed() -> None:
     """Of a pool. A worker of a cluster is killed in a sweep, below."""
     pieces = chunks_of(RUNS, 10_000)
@@ -169,7 +170,8 @@ def worker_of(name: str) -> int:
     raise LookupError("Ray has no workers")
 
 
-@pytest.mark.parametrize("name", ["dask", pytest.param("ray", marks=pytest.mark.long)])
+@pytest.mark.system
+@pytest.mark.parametrize("name", ["dask", "ray"])
 def test_a_worker_is_killed_in_a_sweep(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """When the first chunk is on disk; with an instance that has no best arm, so that runs are long."""
     request.getfixturevalue(name)
@@ -198,7 +200,7 @@ def raises(means: np.ndarray) -> float:
     raise KeyError("my own")
 
 
-@pytest.mark.parametrize("name", ["threading", "loky", "dask"])
+@pytest.mark.parametrize("name", ["threading", "loky", pytest.param("dask", marks=pytest.mark.system)])
 def test_an_error_of_the_user_comes_through(name: str, request: pytest.FixtureRequest) -> None:
     if name == "dask":
         request.getfixturevalue(name)

@@ -123,7 +123,7 @@ def test_no_adversary_brings_the_mixture_above_delta(name: str) -> None:
     assert beta.ppf(1e-4, wrong, count - wrong + 1) <= DELTA
 
 
-@pytest.mark.slow_without_jit
+@pytest.mark.long
 def test_the_same_adversary_brings_the_heuristic_above_delta() -> None:
     """So the test above can see a rule that errs too often."""
     count, longest = 2500, 20_000

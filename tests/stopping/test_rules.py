@@ -61,10 +61,9 @@ def test_default_of_an_identifier_is_proved(family: fb.Gaussian) -> None:
 
 
 @families
-def test_heuristic_is_accepted_everywhere_and_says_what_it_is(family: fb.Gaussian) -> None:
+def test_heuristic_is_accepted_everywhere_and_is_not_proved(family: fb.Gaussian) -> None:
     Heuristic().check(family)
     assert not fb.Identifier(2, delta=0.1, family=family, stopping=Heuristic()).status().proved
-    assert "NOT proved" in (Heuristic.__doc__ or "")
 
 
 @pytest.mark.parametrize("family", proved_families()[1:], ids=lambda family: family.kind)
