@@ -38,7 +38,7 @@ def test_wheel_has_every_file_of_the_package(distributions: tuple[Path, Path]) -
     with zipfile.ZipFile(distributions[1]) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert names == sources()
-    assert {"fairbai/py.typed", "fairbai/service/migrations/env.py", "fairbai/report/page.css"} <= names
+    assert {"fairbai/py.typed", "fairbai/service/migrations/env.py", "fairbai/reproduction/page.css"} <= names
 
 
 def test_wheel_says_what_it_is(distributions: tuple[Path, Path]) -> None:
