@@ -1,8 +1,8 @@
 """Measure fairbai against its peers: ``python -m benchmarks [suite ...]``.
 
 A suite is a function that yields rows (``measure.Ratio``); its docstring says what is compared and why that is fair.
-To add one, write the function in its own file and name it in ``SUITES``. A run of all suites writes RESULTS.md; a run
-of some only prints. The exit code is 0 whatever comes out: this is a measurement.
+To add one, write the function in its own file and add it to ``SUITES``. Running all suites writes RESULTS.md; running
+some only prints. The exit code is always 0: this is a measurement, not a test.
 """
 
 import argparse
@@ -26,7 +26,7 @@ RESULTS = Path(__file__).with_name("RESULTS.md")
 
 
 def main() -> None:
-    """Run the suites that the command line names, or all."""
+    """Run the suites named on the command line, or all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure fairbai against its peers.")
     parser.add_argument("suites", nargs="*", metavar="suite", help=f"any of: {', '.join(SUITES)} (default: all)")
     named = parser.parse_args().suites
@@ -54,7 +54,7 @@ def _run(name: str, watch: Watch) -> list[Ratio]:
 
 def _closing(tables: dict[str, list[Ratio]]) -> str:
     promised = [row for rows in tables.values() for row in rows if row.met is not None]
-    missed = [f"{row.what} (beside {row.peer})" for row in promised if not row.met]
+    missed = [f"{row.what} (against {row.peer})" for row in promised if not row.met]
     return f"{len(missed)} of {len(promised)} targets missed{': ' if missed else ''}{'; '.join(missed)}"
 
 

@@ -1,4 +1,4 @@
-"""A bare FastAPI endpoint: it reads the body of a tell and answers what the service would, but does nothing."""
+"""A bare FastAPI endpoint: it parses the body of a tell and answers as the service would, but does nothing."""
 
 from fastapi import FastAPI
 from pydantic import BaseModel

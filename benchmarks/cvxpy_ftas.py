@@ -1,4 +1,4 @@
-"""F-TaS as most would write it: a loop in Python, the allocation problem in CVXPY. Gaussian arms of variance 1."""
+"""F-TaS as most people would write it: a Python loop around CVXPY. Gaussian arms of variance 1."""
 
 import math
 from collections.abc import Callable
@@ -50,7 +50,7 @@ class CompiledOnce:
 
 
 def one_run(solve: Solver, means: Floats, floors: Floats, delta: float, seed: int) -> tuple[int, int]:
-    """One run of F-TaS with the heuristic threshold: each arm once, then from its policy. Returns rounds and answer."""
+    """One run of F-TaS with the heuristic threshold: each arm once, then its policy. Returns rounds and answer."""
     rng = np.random.default_rng(seed)
     arms = means.size
     counts, sums = np.zeros(arms), np.zeros(arms)

@@ -1,7 +1,7 @@
-"""A generator of load over HTTP, in a process of its own: ``python -m benchmarks.http_load '{"port": 8000, ...}'``.
+"""An HTTP load generator, in its own process: ``python -m benchmarks.http_load '{"port": 8000, ...}'``.
 
-It speaks just enough HTTP/1.1 to keep connections busy: each sends its next request as soon as it has an answer. So it
-takes a small part of the time that a server in Python needs, and prints how much, as a check.
+It speaks just enough HTTP/1.1 to keep connections busy: each sends its next request as soon as it has a response. It
+therefore takes a fraction of the time of a Python server, and prints that fraction as a check.
 """
 
 import asyncio
@@ -19,10 +19,10 @@ WARM_UP = 0.5  # seconds that do not count
 
 
 class Load:
-    """What is measured.
+    """The load, and what is measured.
 
     Args:
-        order: The port, the key, the path, what to say, the number of connections, and for how many seconds.
+        order: The port, key, path, kind of requests, number of connections, and duration in seconds.
     """
 
     def __init__(self, order: dict[str, Any]) -> None:
@@ -33,7 +33,7 @@ class Load:
         self.done = asyncio.Event()
 
     def talk(self, number: int) -> Any:
-        """What a connection says: it yields requests, and is sent the bodies of the answers."""
+        """The conversation of a connection: yields requests, and is sent the bodies of the responses."""
         return {"pairs": self._pairs, "tells": self._tells, "batches": self._batches}[self.order["talk"]](number)
 
     def _request(self, call: str, body: bytes) -> bytes:
@@ -51,13 +51,13 @@ class Load:
             yield self._request("/tell", b'{"rewards":[%b]}' % b",".join(rewards))
 
     def _tells(self, _: int) -> Any:
-        """Tell the same reward again and again, to a server that does not mind."""
+        """Tell the same reward repeatedly, to a server that accepts it."""
         request = self._request("/tell", b'{"rewards":[{"ticket":"12345","reward":1.0}]}')
         while True:
             yield request
 
     def _batches(self, number: int) -> Any:
-        """Batches of trials, each with a name of its own."""
+        """Report batches of trials, each with a unique name."""
         pulls = {str(arm): self.order["n"] // 10 for arm in range(10)}
         sums = {arm: count / 2 for arm, count in pulls.items()}
         start = time.time_ns()
@@ -69,7 +69,7 @@ class Load:
 
 
 class Connection(asyncio.Protocol):
-    """A connection, which always waits for one answer."""
+    """A connection with one request in flight at a time."""
 
     def __init__(self, load: Load, number: int) -> None:
         self._load = load
@@ -103,7 +103,7 @@ class Connection(asyncio.Protocol):
 
 
 async def run(order: dict[str, Any]) -> dict[str, float]:
-    """Requests a second, the 50th and 99th percentile of their seconds, and the share of a core that this took."""
+    """Requests per second, the 50th and 99th percentile of their seconds, and the share of a core used here."""
     load, loop = Load(order), asyncio.get_running_loop()
     for number in range(order["connections"]):
         await loop.create_connection(lambda number=number: Connection(load, number), "127.0.0.1", order["port"])

@@ -1,4 +1,4 @@
-"""Ask and tell: how long a live experiment takes to answer, and beside whom."""
+"""Ask and tell: how fast a live experiment answers, against its peers."""
 
 import gc
 from collections.abc import Callable, Iterator
@@ -18,17 +18,17 @@ ROUNDS = 5
 NEVER = 1e-300  # a delta that no run reaches
 
 Step = Callable[[float], tuple[int, int, int]]
-"""One trial with this reward; returns the clock before it, between ask and tell, and after it."""
+"""Runs one trial with this reward; returns the clock before ask, between ask and tell, and after tell."""
 
 
 def suite() -> Iterator[Ratio]:
     """The Identifier, called from Python, one trial at a time.
 
-    Every call is timed on its own, clock included (some 0.1 µs), with the garbage collector off: 5,000 trials (2,000 at
-    K = 1,000, 500 of Optuna) in five rounds, in which we and the peers take turns. Rewards are 0 or 1 with equal
-    probability, the same for all: then all arms stay in play, which is the hardest case for a rule. Floors are 0.5 / K
-    an arm. A reward updates the estimates, the evidence and the stopping rule (and for F-TaS, the optimal allocation);
-    no peer does as much: they have no floors and do not know when to stop.
+    Every call is timed separately, clock included (about 0.1 µs), with the garbage collector off: 5,000 trials (2,000
+    at K = 1,000, 500 of Optuna) in five rounds, in which we and the peers take turns. Rewards are 0 or 1 with equal
+    probability for all arms, so that all arms stay in play, which is the hardest case for a rule. Floors are 0.5 / K
+    per arm. A reward updates the estimates, the evidence and the stopping rule (and for F-TaS, the optimal allocation);
+    no peer does as much: they have no floors and no stopping rule.
 
     Optuna's study is in memory, with its random sampler and one categorical parameter, which is what it offers for a
     choice between K options: `ask`, `suggest_categorical` and `tell`. River's policies are its UCB and epsilon-greedy,
@@ -98,7 +98,7 @@ def _thousand_arms(bandit: Any) -> Iterator[Ratio]:
 
 @dataclass
 class Times:
-    """What single calls took, in nanoseconds."""
+    """The times of single calls, in nanoseconds."""
 
     asks: list[int] = field(default_factory=list)
     tells: list[int] = field(default_factory=list)
@@ -154,7 +154,7 @@ def _optuna(arms: int, study: Any) -> Step:
 
 
 def _in_turns(steps: dict[str, Step], counts: dict[str, int], warm: int) -> dict[str, Times]:
-    """Times of every step; each gets a part of its trials in every round, after ``warm`` trials that do not count."""
+    """The times of each step; each runs part of its trials in every round, after ``warm`` trials that do not count."""
     streams = {name: iter(_rewards(warm + counts[name])) for name in steps}
     times = {name: Times() for name in steps}
     for name, step in steps.items():
@@ -195,4 +195,4 @@ def peer(package: str, module: str | None = None) -> Any:
     try:
         return import_module(module or package)
     except ImportError as error:
-        raise SystemExit(f"the benchmarks measure beside {package}: pip install {package} ({error})") from None
+        raise SystemExit(f"the benchmarks compare with {package}: pip install {package} ({error})") from None

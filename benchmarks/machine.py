@@ -1,4 +1,4 @@
-"""What the numbers were measured on, and whether anything else was running: no host names, no paths."""
+"""The machine that the numbers were measured on, and whether it was idle: no host names, no paths."""
 
 import os
 import platform
@@ -12,9 +12,9 @@ _IDLE_CORES = 0.1
 
 
 class Watch:
-    """Notes the load before and during a run, and how much of the processors others used meanwhile.
+    """Records the load before and during a run, and how much of the processors other processes used.
 
-    The load average lags by a minute and counts our own run; the share of others is exact, and is what tells whether
+    The load average lags by a minute and includes our own run; the share of other processes is exact, and shows whether
     the machine was idle during the run.
     """
 
@@ -24,18 +24,18 @@ class Watch:
         self._start = _clocks()
 
     def look(self) -> None:
-        """Note the load now."""
+        """Record the current load."""
         self.during.append(os.getloadavg()[0])
 
     def others(self) -> float | None:
-        """Cores that other processes kept busy on average since the start; None where the system does not say."""
+        """Cores that other processes kept busy on average since the start; None if the system does not report it."""
         if self._start is None or (now := _clocks()) is None:
             return None
         wall, busy, own = (end - begin for end, begin in zip(now, self._start, strict=True))
         return max(0.0, busy - own) / wall
 
     def report(self) -> list[str]:
-        """The lines that stand above the table."""
+        """The lines above the table."""
         versions = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
         during = f", {min(self.during):.2f} to {max(self.during):.2f} during it" if self.during else ""
         return [
@@ -49,10 +49,10 @@ class Watch:
     def _verdict(self) -> str:
         others = self.others()
         if others is None:
-            return "Whether the machine was idle is not known: this system does not tell."
+            return "Whether the machine was idle is unknown: this system does not report it."
         use = f"other processes kept {others:.2f} cores busy on average during the run"
         if others > _IDLE_CORES:
-            return f"**The machine was not idle**: {use}. Times were taken in turns, but trust the ratios less."
+            return f"**The machine was not idle**: {use}. Ratios are then less reliable."
         if self.before > _IDLE_LOAD:
             return f"**The machine was not idle** before the run (see the load); during it, it was: {use}."
         return f"The machine was idle: {use}."
@@ -68,7 +68,7 @@ def _processor() -> str:
 
 
 def _clocks() -> tuple[float, float, float] | None:
-    """Seconds by the wall, seconds of all processors that were busy (or taken by the host), seconds of our own."""
+    """Wall-clock seconds, seconds in which processors were busy (or taken by the host), and our own CPU seconds."""
     try:
         first = Path("/proc/stat").read_text().split("\n", 1)[0]
     except OSError:

@@ -1,4 +1,4 @@
-"""Timing that is fair on a noisy machine, and the rows of the table."""
+"""Fair timing on a noisy machine, and the rows of the table."""
 
 import gc
 import statistics
@@ -12,16 +12,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Ratio:
-    """One row: our time beside a peer's, both in seconds and measured in turns.
+    """One row: our time and a peer's, both in seconds and measured in turns.
 
     Attributes:
-        what: What we do.
-        ours: Seconds it takes us.
-        peer: Who or what we are compared with.
-        theirs: Seconds it takes the peer.
+        what: What is measured.
+        ours: Seconds that we take.
+        peer: What we are compared with.
+        theirs: Seconds that the peer takes.
         ratio: The comparison in words, such as "512x faster".
-        target: What was promised, empty if nothing was.
-        met: Whether that holds, None if nothing was promised.
+        target: The target, empty if there is none.
+        met: Whether it is met; None if there is none.
     """
 
     what: str
@@ -58,11 +58,11 @@ def slower(what: str, ours: float, peer: str, theirs: float, at_most: float | No
 
 
 def best_of(calls: Sequence[Callable[[], Any]], rounds: int, number: int = 1) -> list[float]:
-    """Seconds of each call: the best of three in every round, and of all rounds, each ``number`` times in a row.
+    """Seconds per call: the best of three per round and of all rounds, each averaged over ``number`` calls.
 
     All calls are made once beforehand (to compile, to import) and then take turns, so that a slow spell of the
-    machine hits them all; three in a row, so that none is charged for what its predecessor left in the caches.
-    What a machine adds to a time is never negative: the best is the steadiest estimate, and the same for both sides.
+    machine affects them all; three in a row, so that none pays for what its predecessor left in the caches.
+    Noise only ever adds time, so the best is the most stable estimate, for both sides alike.
     """
     for call in calls:
         call()
@@ -81,7 +81,7 @@ def best_of(calls: Sequence[Callable[[], Any]], rounds: int, number: int = 1) ->
 def printed(program: str, environment: Mapping[str, str]) -> list[float]:
     """Run a program in a fresh interpreter and return the numbers that it printed.
 
-    A program times itself: the start of the interpreter is nobody's.
+    A program times itself, so the start of the interpreter is not counted.
     """
     command = [sys.executable, "-c", program]
     run = subprocess.run(command, env=dict(environment), check=True, capture_output=True, text=True)
@@ -89,13 +89,13 @@ def printed(program: str, environment: Mapping[str, str]) -> list[float]:
 
 
 def in_turns(programs: Sequence[str], repeats: int, environment: Mapping[str, str]) -> list[list[list[float]]]:
-    """What each program printed, run by run; the programs take turns."""
+    """What each program printed, per run; the programs take turns."""
     rounds = [[printed(program, environment) for program in programs] for _ in range(repeats)]
     return [list(runs) for runs in zip(*rounds, strict=True)]
 
 
 def timed(statement: str) -> str:
-    """A program that runs the statement and prints the seconds that it took."""
+    """A program that runs the statement and prints how many seconds it took."""
     return f"from time import perf_counter\nstart = perf_counter()\n{statement}\nprint(perf_counter() - start)\n"
 
 

@@ -1,4 +1,4 @@
-"""F-TaS for many runs at once in NumPy: an array has a row an arm and a column a run. Gaussian arms of variance 1.
+"""F-TaS for many runs at once in NumPy: one row per arm, one column per run. Gaussian arms of variance 1.
 
 Written to be fast. Rows are arms, so that a sum over arms adds long contiguous rows. The allocation problem is solved
 for all runs in step by the search of our own kernel (Newton on one number r, from where the last round ended; see
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-8
-MOST_PASSES = 200
+MAX_PASSES = 200
 NEARBY = 1.05
 FAR = 1e200
 R, VALUE, SLOPE, ROOT, X = range(5)
@@ -38,7 +38,7 @@ class Search:
         streak, side = np.zeros(r.size), np.zeros(r.size)
         found, low, high = np.zeros((3, X + 1, r.size))
         high[R] = np.inf
-        for _ in range(MOST_PASSES):
+        for _ in range(MAX_PASSES):
             point, inside, mass, pull, bound, stable = self._pass(excess, own, r, edge)
             np.copyto(found, point, where=stable & (point[VALUE] > found[VALUE]))
             rising = pull > inside
@@ -60,7 +60,7 @@ class Search:
                     return
                 excess, low, high, found = (np.take(one, kept, axis=1) for one in (excess, low, high, found))
                 place, own, r, edge, streak, side = (one[kept] for one in (place, own, r, edge, streak, side))
-        raise ArithmeticError(f"{place.size} runs are not solved after {MOST_PASSES} passes")
+        raise ArithmeticError(f"{place.size} runs are unsolved after {MAX_PASSES} passes")
 
     def _pass(self, excess: Floats, own: Floats, r: Floats, edge: Floats) -> tuple[Floats, ...]:
         """All sums over the arms that are above their floors at x = edge, and what follows from them."""
@@ -161,7 +161,7 @@ class Runs:
         self._test()
 
     def first_times(self) -> Floats:
-        """Stopping times of the runs that were there from the beginning, all of which are then through."""
+        """Run until all of the first runs have stopped, and return their stopping times."""
         while sum(map(len, self.times)) < self.column.size:
             self.step()
         return np.concatenate(self.times)
@@ -196,7 +196,7 @@ class Runs:
         return shares
 
     def _begin(self, fresh: NDArray[np.intp]) -> None:
-        """New runs in these columns: every arm once."""
+        """Start new runs in these columns: every arm once."""
         arms = self.truth.size
         first = self.truth[:, None] + self.rng.standard_normal((arms, fresh.size))
         self.counts[:, fresh], self.inverse[:, fresh] = 1.0, 1.0
@@ -204,7 +204,7 @@ class Runs:
         self.number[fresh], self.r[fresh], self.x[fresh] = arms, 1.0, 1.0
 
     def _test(self) -> None:
-        """Stop the runs whose evidence suffices and begin others in their place; prepare the next round."""
+        """Replace the runs whose evidence suffices by new ones; prepare the next round."""
         while True:
             top = self.means.max(axis=0)
             self.best = np.zeros_like(self.column)

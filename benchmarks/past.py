@@ -1,4 +1,4 @@
-"""What goes past the paper: what proofs, margins, limits and edge nodes cost a trial."""
+"""Past the paper: the cost of proofs, margins, limits and edge nodes, per trial."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -16,11 +16,11 @@ DELTA = 0.1
 
 
 def suite() -> Iterator[Ratio]:
-    """A trial with what goes past the paper, beside a trial without it.
+    """A trial with each feature that goes past the paper, against a trial without it.
 
     Ten arms with means from 0 to 4 (0.2 to 0.6 for Bernoulli arms), floors of 0.05, fair top-two, delta = 0.1, in the
     compiled loop on one thread. A time is that of 400 whole runs divided by all their trials; both sides of a row take
-    turns, best of six. So a rule that stops later makes longer runs, but not dearer trials.
+    turns, best of six. A rule that stops later therefore has longer runs, but not more expensive trials.
     """
     heuristic = fb.stopping.Heuristic()
     proved = fb.stopping.Mixture()

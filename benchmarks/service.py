@@ -1,4 +1,4 @@
-"""The HTTP service under load, beside Optuna's storage and a bare endpoint."""
+"""The HTTP service under load, against Optuna's storage and a bare endpoint."""
 
 import json
 import subprocess
@@ -29,18 +29,18 @@ BUSY = 0.8  # of a core
 def suite() -> Iterator[Ratio]:
     """The HTTP service, as `fairbai serve` starts it, under load from 16 connections on the same machine.
 
-    Each connection asks for tickets, tells their rewards, and begins again: single trials, or 20 in a request. All of
-    them are on one experiment with ten arms and floors of 0.05. A pair counts when its tell is acknowledged, and so on
-    disk: SQLite with synchronous FULL, PostgreSQL with synchronous_commit on. In edge mode a request brings the counts
-    and sums of 1,000 trials. The generator of the load is a process of its own which speaks plain sockets; the suite
-    stops if it takes more than 80 % of a core. So on two cores it does not slow a single server down, but does share
-    them with PostgreSQL and a second worker.
+    Each connection asks for tickets, tells their rewards, and starts again: single trials, or 20 per request. All
+    connections share one experiment with ten arms and floors of 0.05. A pair counts when its tell is acknowledged, and
+    hence on disk: SQLite with synchronous FULL, PostgreSQL with synchronous_commit on. In edge mode a request carries
+    the counts and sums of 1,000 trials. The load generator is a separate process on plain sockets; the suite stops if
+    it takes more than 80 % of a core. On two cores it does not slow a single server down, but it shares them with
+    PostgreSQL and a second worker.
 
     Optuna keeps its study in SQLite, in the same directory, with its defaults and the random sampler: `ask`,
     `suggest_categorical` and `tell`, one after another in one process, called from Python without HTTP. It has no
-    requests for many trials at once. The bare endpoint is FastAPI on uvicorn, started the same way, that parses the
-    same body and answers without doing anything, under the same load. Everything is measured for 2 s at a time, in
-    three rounds in which all take turns; a row has the best of them (the lowest 99th percentile).
+    requests for many trials at once. The bare endpoint is FastAPI on uvicorn, started the same way and under the same
+    load: it parses the same body and answers without doing anything. Everything is measured for 2 s at a time, in three
+    rounds in which all take turns; a row shows the best of them (the lowest 99th percentile).
     """
     optuna = peer("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -66,7 +66,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Result:
-    """Requests, or trials, a second; and the 99th percentile of the seconds that a request took."""
+    """Requests or trials per second, and the 99th percentile of the seconds per request."""
 
     rate: float
     p99: float = 0.0

@@ -1,4 +1,4 @@
-"""Simulated runs: what a round costs, and beside whom."""
+"""Simulated runs: the cost of a round, against peers."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ from benchmarks.measure import Ratio, best_of, duration, faster, slower
 from fairbai.experiment.experiment import Experiment
 from fairbai.kernels import state as rows
 from fairbai.kernels.loop import steps as kernels
-from fairbai.reproduction.scenarios import table_settings
+from fairbai.reproduction.scenarios import table_scenarios
 from fairbai.simulation.scenario import Setting, make_setting
 
 Floats = NDArray[np.float64]
@@ -33,26 +33,25 @@ NEVER = 1e-300  # a delta that no run reaches
 def suite() -> Iterator[Ratio]:
     """Runs of F-TaS and of fair top-two, from the first pull to the stop.
 
-    The setting is the first of the paper's Table I unless a row says otherwise: ten Gaussian arms with means from 0 to
-    4, known floors p0 = 0.9 and alpha = 0.9, the heuristic threshold, delta = 0.1. A round is everything: choose an
-    arm, draw a reward, update, solve for the optimal allocation, test. The time of a round is that of whole runs (400
-    of ours, in one chunk on one thread, making the result included), divided by all their rounds. Ours and the peers
-    take turns in one process, best of six in two rounds of turns.
+    The instance is the first of the paper's Table I unless a row says otherwise: ten Gaussian arms with means from 0 to
+    4, known floors with p0 = 0.9 and alpha = 0.9, the heuristic threshold, delta = 0.1. A round includes everything:
+    choose an arm, draw a reward, update, solve for the optimal allocation, test for the stop. The time of a round is
+    that of whole runs (400 of ours, in one chunk on one thread, including the result), divided by all their rounds.
+    Ours and the peers take turns in one process, best of six in two rounds of turns.
 
-    The CVXPY peer is the loop that most would write, around the problem as the paper states it, for one whole run. A
-    second one compiles the problem once and sets parameters, in the form that we found fastest. Both are compared with
-    `fb.solve` first: a share that differs by more than 1e-4 stops the suite.
+    The CVXPY peer is the loop that most people would write, around the problem as the paper states it, for one whole
+    run. A second one compiles the problem once and sets parameters, in the fastest form that we found. Both are first
+    compared with `fb.solve`: a share that differs by more than 1e-4 stops the suite.
 
-    The NumPy peer goes through many runs in step, as columns of arrays. It uses our own search for the optimal
-    allocation, warm start included, asks for a relative accuracy of 1e-8 (ours 1e-11), and puts a new run in the place
-    of one that has stopped, so that its arrays stay full; single rounds are timed, after 300 rounds or more. It is
-    measured with 1,000, 4,000 and 16,000 runs at a time; the target is beside the fastest of these. Its shares are
-    compared with `fb.solve_batch` and its mean stopping time with ours: more than 1e-4 or four standard errors stop the
-    suite.
+    The NumPy peer advances many runs in lockstep, as columns of arrays. It uses our own search for the optimal
+    allocation, warm start included, to a relative accuracy of 1e-8 (ours: 1e-11), and replaces every run that stops by
+    a new one, so that its arrays stay full; single rounds are timed, after 300 rounds or more. It is measured with
+    1,000, 4,000 and 16,000 runs at a time; the target is set against the fastest of these. Its shares are compared with
+    `fb.solve_batch` and its mean stopping time with ours: more than 1e-4 or four standard errors stop the suite.
 
-    Both tables of the paper: eight settings, three rules, three deltas, 100 runs each, on all cores, kernels compiled
-    before. The cost of more arms: standard normal means, floors of 0.5 / K, every arm has 20 rewards; then 500 rounds
-    (and more runs where arms are few), each row beside ten arms.
+    Both tables of the paper: eight settings, three rules, three deltas, 100 runs each, on all cores, with compiled
+    kernels. The cost of more arms: standard normal means, floors of 0.5 / K, 20 rewards per arm; then 500 rounds (and
+    more runs where there are few arms), each row against ten arms.
     """
     yield from a_round()
     yield both_tables()
@@ -68,7 +67,7 @@ def instance() -> fb.Instance:
 
 
 def a_round() -> Iterator[Ratio]:
-    """F-TaS beside its peers, and fair top-two beside F-TaS."""
+    """F-TaS against its peers, and fair top-two against F-TaS."""
     ftas, top_two = _ours(fb.sampling.FairTrackAndStop()), _ours(fb.sampling.FairTopTwo())
     once = cvxpy_ftas.CompiledOnce(10)
     for solve in (cvxpy_ftas.written_anew, once):
@@ -112,7 +111,7 @@ def both_tables() -> Ratio:
                 .decision_time.max(axis=1)
                 .sum()
             )
-            for one in table_settings()
+            for one in table_scenarios()
             for rule in rules
         )
 
@@ -120,7 +119,7 @@ def both_tables() -> Ratio:
     ours, theirs = _in_turns([partial(simulate, 100), _on(1, partial(simulate, 100))], repeats=2)
     ratio = f"{theirs / ours:.3g}x faster"
     return Ratio(
-        "both tables of the paper, 100 runs a cell, all cores",
+        "both tables of the paper, 100 runs per cell, all cores",
         ours,
         "the same on one thread",
         theirs,
@@ -131,7 +130,7 @@ def both_tables() -> Ratio:
 
 
 def two_threads() -> Ratio:
-    """How much a second thread helps."""
+    """The speedup from a second thread."""
     at_least, runs = 1.7, 30_000
     call = partial(
         fb.simulate, instance(), DELTA, fb.sampling.FairTrackAndStop(), fb.stopping.Heuristic(), runs=runs, seed=SEED
@@ -177,7 +176,7 @@ class Begun(Setting):
         return begun
 
     def experiment(self, run: int = 0) -> Experiment:
-        """A copy, as the loop works on it."""
+        """A copy, because the loop changes it."""
         return deepcopy(self._begun)
 
 
@@ -204,7 +203,7 @@ def _on(threads: int, call: Callable[[], object]) -> Callable[[], None]:
 
 
 def _in_turns(calls: Sequence[Callable[[], object]], repeats: int) -> list[float]:
-    """Seconds of long calls, which are compiled already: the best of as many turns."""
+    """Seconds of long calls that are already compiled: the best of ``repeats`` turns."""
     best = [math.inf] * len(calls)
     for _ in range(repeats):
         for index, call in enumerate(calls):
@@ -237,4 +236,4 @@ def _same_stopping_time(theirs: Floats) -> None:
     ours = _ours(fb.sampling.FairTrackAndStop()).simulate(0, 10_000).decision_time[:, 0]
     error = math.sqrt(ours.var() / ours.size + theirs.var() / theirs.size)
     if abs(ours.mean() - theirs.mean()) > 4.0 * error:
-        raise ArithmeticError(f"the peer stops after {theirs.mean()} rounds on average, ours after {ours.mean()}")
+        raise ArithmeticError(f"the peer stops after {theirs.mean()} rounds on average, and we after {ours.mean()}")

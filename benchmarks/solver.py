@@ -1,4 +1,4 @@
-"""The allocation problem: how fast `fb.solve` and `fb.solve_batch` are, and beside whom."""
+"""The allocation problem: how fast `fb.solve` and `fb.solve_batch` are, against peers."""
 
 import os
 import tempfile
@@ -27,7 +27,7 @@ SEED = 20
 BATCH = 1000
 PEER_INSTANCES = 15
 AGREEMENT = 1e-4
-LARGEST_GAP = 1e-9
+MAX_GAP = 1e-9
 
 _FIRST_SOLVE = """
 from time import perf_counter
@@ -53,27 +53,26 @@ def add_one(x):
 def suite() -> Iterator[Ratio]:
     """The solver of the allocation problem, on one core.
 
-    Times of ours and of the peer are taken in turns in one process, the best of nine in three rounds. Gaussian
-    instances have standard normal means, variance 1, and floors that are uniform on the simplex times 0.5.
-    `solve_batch` is timed whole, checks of the input included, on 1,000 instances (200 for other families at
-    K = 1,000); a time is that of one instance. Peers get the first 15 of the same instances, one at a time; their
-    time is the median over these. The answers are compared: a peer that differs by more than 1e-4 stops the run.
-    Clarabel stops at its default tolerance of 1e-8 (in CVXPY 1e-10); ours must certify a relative gap of at most
-    1e-9.
+    Ours and the peers are timed in turns in one process, the best of nine in three rounds. Gaussian instances have
+    standard normal means, variance 1, and floors that are uniform on the simplex, times 0.5. `solve_batch` is timed as
+    a whole, including input checks, on 1,000 instances (200 for other families at K = 1,000); times are per instance.
+    Peers get the first 15 of the same instances, one at a time; their time is the median over these. The answers are
+    compared: a peer that differs by more than 1e-4 stops the run. Clarabel stops at its default tolerance of 1e-8 (in
+    CVXPY 1e-10); ours must certify a relative gap of at most 1e-9.
 
-    Both Clarabel peers have their matrices built beforehand; making the solver object and solving are timed. The
-    textbook one is what one would write down first, with every variable scaled to the order of 1 (without that it
-    fails at K = 1,000) and default settings; the targets were set against it. The tuned one is the leanest
+    Both Clarabel peers have their matrices built beforehand; creating the solver object and solving are timed. The
+    textbook peer is what one would write down first, with every variable scaled to the order of 1 (without that it
+    fails at K = 1,000) and default settings; the targets were set against it. The tuned peer uses the leanest
     reformulation and the fastest settings that we found.
 
-    With limits besides: the same means and floors, every ceiling 3 / K above its floor, and two groups of a quarter of
-    the arms each, with a floor of 0.2 each. Here `solve` takes the 15 instances one at a time, its Python object
-    included; both times are medians over these. The peers have the same linear constraints in their matrices.
+    With limits: the same means and floors, every ceiling 3 / K above its floor, and two groups of a quarter of the arms
+    each, with a floor of 0.2 each. Here `solve` takes the 15 instances one at a time, including its Python object; both
+    times are medians over these. The peers have the same linear constraints in their matrices.
 
-    `import fairbai` alone is cheap because names are loaded when first used: what they cost is in the rows of the
-    first solve. A plan is what the page shows while somebody drags a slider: its trials, shares and figures. Numba sets
-    itself up at the first call of any compiled function; a function that adds 1, compiled
-    before and cached like ours, shows how long that takes.
+    `import fairbai` alone is cheap because names are loaded on first use; their cost is in the rows of the first solve.
+    A plan is what the page shows while somebody edits it: trials, shares and figures.
+    Numba initialises itself at the first call of any compiled function; a function that adds 1, compiled before and
+    cached like ours, shows how long that takes.
     """
     for arms, at_least in ((10, 400.0), (100, 1000.0), (1000, 1500.0)):
         yield from against_clarabel(arms, at_least)
@@ -158,7 +157,7 @@ def _entries(rows: int, size: int, parts: list[tuple[Any, Any, Any]]) -> sparse.
 
 
 def against_clarabel(arms: int, at_least: float) -> Iterator[Ratio]:
-    """Ours beside both Clarabel peers, all in turns."""
+    """Ours against both Clarabel peers, all in turns."""
     batch = gaussian_batch(arms)
     instances = list(zip(batch.means[:PEER_INSTANCES], batch.floors[:PEER_INSTANCES], strict=True))
     textbook = [TextbookGaussian(means, floors).solve for means, floors in instances]
@@ -166,7 +165,7 @@ def against_clarabel(arms: int, at_least: float) -> Iterator[Ratio]:
     _compare(batch, textbook)
     _compare(batch, tuned)
     ours, *theirs = best_of([batch.solve, *textbook, *tuned], rounds=3)
-    ours, what = ours / BATCH, f"solve_batch, Gaussian with floors, K = {arms:,}, an instance"
+    ours, what = ours / BATCH, f"solve_batch, Gaussian with floors, K = {arms:,}, per instance"
     yield faster(
         what, ours, "Clarabel, textbook cones, default settings", median(theirs[:PEER_INSTANCES]), at_least=at_least
     )
@@ -174,18 +173,18 @@ def against_clarabel(arms: int, at_least: float) -> Iterator[Ratio]:
 
 
 def against_cvxpy() -> Ratio:
-    """The way most would take: the model written in CVXPY, compiled to cones and solved, for every instance anew."""
+    """What most people would do: the model in CVXPY, compiled to cones and solved anew for every instance."""
     batch = gaussian_batch(10)
     rows = zip(batch.means[:PEER_INSTANCES].tolist(), batch.floors[:PEER_INSTANCES].tolist(), strict=True)
     peers = [partial(conic_characteristic_time, means, floors, "gaussian") for means, floors in rows]
     _compare(batch, peers)
     ours, *theirs = best_of([batch.solve, *peers], rounds=3)
-    what = "solve_batch, Gaussian with floors, K = 10, an instance"
+    what = "solve_batch, Gaussian with floors, K = 10, per instance"
     return faster(what, ours / BATCH, "CVXPY with Clarabel", median(theirs), at_least=10_000)
 
 
 def within_limits(arms: int) -> Iterator[Ratio]:
-    """Ceilings and floors of groups besides: ours beside both Clarabel peers and, for ten arms, beside CVXPY."""
+    """With ceilings and group floors: ours against both Clarabel peers and, for ten arms, against CVXPY."""
     batch, quarter = gaussian_batch(arms, PEER_INSTANCES), arms // 4
     groups = [(tuple(range(start, start + quarter)), 0.2) for start in (0, quarter)]
     rows = [
@@ -217,9 +216,9 @@ def _bounded(bounds: Bounds) -> fb.rates.Bounded:
 
 
 def growth(floors: bool) -> Ratio:
-    """The cost of a hundred times as many arms, through `fb.solve` on instances that are checked beforehand.
+    """The cost of a hundred times as many arms, with `fb.solve` on instances that were checked beforehand.
 
-    Medians over instances, because luck decides whether an instance takes a pass more or less.
+    Medians over instances, because it is chance whether an instance takes one pass more or less.
     """
     count = 7
     sizes = (10_000, 1_000_000)
@@ -231,7 +230,7 @@ def growth(floors: bool) -> Ratio:
 
 
 def overhead() -> Ratio:
-    """What the Python object around the kernel costs: `fb.solve` beside the kernel on arrays made beforehand."""
+    """The cost of the Python object around the kernel: `fb.solve` against the kernel on prepared arrays."""
     limit = 25e-6
     (instance,) = _instances(10, 1, floors=True)
     weights, room = np.empty(10), kernels.workspace(10)
@@ -245,7 +244,7 @@ def overhead() -> Ratio:
 
 
 def other_families(arms: int) -> Iterator[Ratio]:
-    """The other families beside the Gaussian on the very same means and floors; only the family differs.
+    """The other families against the Gaussian, on the same means and floors; only the family differs.
 
     Bernoulli means are uniform on (0, 1), Poisson and exponential means log-normal.
     """
@@ -256,7 +255,7 @@ def other_families(arms: int) -> Iterator[Ratio]:
     positive = Batch(rng.lognormal(size=(count, arms)), floors)
     for family, batch in ((fb.Bernoulli(), uniform), (fb.Poisson(), positive), (fb.Exponential(), positive)):
         ours, theirs = best_of([partial(batch.solve, family), batch.solve], rounds=3)
-        what = f"solve_batch, {type(family).__name__} with floors, K = {arms:,}, an instance"
+        what = f"solve_batch, {type(family).__name__} with floors, K = {arms:,}, per instance"
         yield slower(what, ours / count, "the same with Gaussian arms", theirs / count, at_most=60)
 
 
@@ -270,7 +269,7 @@ def planning() -> Ratio:
 
 
 def import_time() -> Ratio:
-    """`import fairbai` beside `import numpy`, medians of fresh interpreters."""
+    """`import fairbai` against `import numpy`, medians over fresh interpreters."""
     limit = 0.5
     programs = [timed("import fairbai"), timed("import numpy")]
     ours, theirs = (median([run[0] for run in runs]) for runs in in_turns(programs, 7, os.environ))
@@ -281,8 +280,8 @@ def import_time() -> Ratio:
 def first_solve() -> Iterator[Ratio]:
     """Import and one solve in a fresh interpreter, with the kernels compiled by an earlier process.
 
-    The kernels are kept in a directory of this run, so that the earlier process does find it empty. Numba's own count
-    of what it did not find there tells whether anything was compiled again.
+    The kernels are kept in a directory of this run, so that the earlier process finds it empty. Numba's own count of
+    cache misses shows whether anything was compiled again.
     """
     with tempfile.TemporaryDirectory() as directory:
         Path(directory, "trivial.py").write_text(_TRIVIAL)
@@ -308,7 +307,7 @@ def _instances(arms: int, count: int, floors: bool) -> list[fb.Instance]:
 
 
 def _compare(batch: Batch, peers: Sequence[Callable[[], tuple[float, Any]]]) -> None:
-    """Stop if a peer found another answer, or ours is not exact: a wrong answer is no measure of speed."""
+    """Stop if a peer found another answer, or ours is not exact: the speed of a wrong answer means nothing."""
     solved = fb.solve_batch(batch.means, batch.floors)
     _check_gap(solved.duality_gap.max())
     for ours, peer in zip(solved.characteristic_time, peers, strict=False):
@@ -322,8 +321,8 @@ def _compare_each(solved: Sequence[fb.Allocation], peers: Sequence[Callable[[], 
 
 
 def _check_gap(gap: float) -> None:
-    if gap > LARGEST_GAP:
-        raise ArithmeticError(f"our duality gap is {gap}, expected at most {LARGEST_GAP}")
+    if gap > MAX_GAP:
+        raise ArithmeticError(f"our duality gap is {gap}, expected at most {MAX_GAP}")
 
 
 def _check_peer(ours: float, theirs: float) -> None:

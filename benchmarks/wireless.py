@@ -1,4 +1,4 @@
-"""A scheduler's decision beside the slot that it is for."""
+"""The time of a scheduling decision, against the slot that it is for."""
 
 import gc
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ NEVER = 1e-300  # a delta that no run reaches
 
 
 def suite() -> Iterator[Ratio]:
-    """The scheduling of a wireless cell with 100 UEs, beside a slot of 1 ms (5G with numerology 0).
+    """Scheduling a wireless cell with 100 UEs, against a slot of 1 ms (5G with numerology 0).
 
     A decision is `ask` and `tell` together: in every slot the scheduler takes the throughput of the last one and names
-    the next UE. Every pair is timed on its own, clock included, with the garbage collector off: 10,000 slots a rule,
-    after 500 that do not count. The UEs stand on a circle of 60 m around the station: then their rates are almost equal
-    and all of them stay in play, which is the hardest case for a rule. Floors are 0.5 / K a UE. Rewards are Gaussian
-    without fading, and all but exponential with Rayleigh fading. The peer is the slot itself: "20x faster" says that
-    the decision takes a twentieth of it.
+    the next UE. Every pair is timed separately, clock included, with the garbage collector off: 10,000 slots per rule,
+    after 500 for warming up. The UEs are on a circle of 60 m around the station: their rates are almost equal and all
+    of them stay in play, which is the hardest case for a rule. Floors are 0.5 / K per UE. Rewards are Gaussian without
+    fading, and almost exponential with Rayleigh fading. The peer is the slot itself: "20x faster" means that the
+    decision takes a twentieth of it.
     """
     for family, fading in ((fb.Gaussian(), None), (fb.Exponential(), Rayleigh())):
         for name, rule in (("FairTopTwo", fb.sampling.FairTopTwo()), ("F-TaS", fb.sampling.FairTrackAndStop())):
@@ -42,7 +42,7 @@ def _circle(fading: Rayleigh | None) -> WirelessCell:
 
 
 def _decisions(cell: WirelessCell, family: fb.Gaussian | fb.Exponential, rule: fb.sampling.SamplingRule) -> np.ndarray:
-    """Nanoseconds of every decision."""
+    """Nanoseconds per decision."""
     rates = fb.rates.Constant(0.5 / cell.ues)
     ident = fb.Identifier(cell.ues, NEVER, family, rates, rule, seed=SEED)
     rng = np.random.default_rng(SEED)

@@ -1,7 +1,7 @@
 """A live A/B/n test on a simulated website: run it with `make demo`, or alone with `python examples/ab_test.py`.
 
-Visitors come one by one, and the experiment says which of five variants each of them sees. Whether a visitor converts
-is known only later, and of some it is never known. Every variant is guaranteed 10 % of the visitors.
+Visitors arrive one by one, and the experiment chooses which of five variants each of them sees. Whether a visitor
+converts is known only later, and for some visitors never. Every variant is guaranteed 10 % of the visitors.
 """
 
 import argparse
@@ -18,10 +18,10 @@ CONVERSION = {"classic": 0.30, "short form": 0.24, "video": 0.20, "big button": 
 QUICK = {"classic": 0.60, "short form": 0.35, "video": 0.25, "big button": 0.15, "no images": 0.10}
 FLOOR = 0.10
 DELTA = 0.05
-MEAN_DELAY = 200.0  # visitors that come before a visitor's answer does
-LOST = 0.05  # of the answers; whatever they were, or the estimates would be biased
+MEAN_DELAY = 200.0  # visitors who arrive before the outcome of one is known
+LOST = 0.05  # share of outcomes that are lost, whatever they are: otherwise the estimates would be biased
 BAR = 40  # characters for a share of 60 %
-PAUSE = 0.03  # seconds a frame of the live display
+PAUSE = 0.03  # seconds per frame of the live display
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Website:
     _reports: list[tuple[float, int, str, float]] = field(default_factory=list)
 
     def visit(self) -> None:
-        """One visitor: asks which variant to show."""
+        """Serve one visitor: ask which variant to show."""
         variant = self.experiment.ask()
         self.visitors += 1
         converted = float(self.rng.random() < self.conversion[variant])
@@ -44,14 +44,14 @@ class Website:
             heapq.heappush(self._reports, (due, self.visitors, variant, converted))
 
     def report(self) -> None:
-        """Tells the conversions that are known by now."""
+        """Tell the experiment the conversions that are known by now."""
         while self._reports and self._reports[0][0] <= self.visitors:
             _, _, variant, converted = heapq.heappop(self._reports)
             self.experiment.tell(variant, converted)
 
 
 def bar(share: float, floor: float) -> str:
-    """A share: `#` up to the floor and `+` above it, with `|` where the floor is."""
+    """A bar for a share: `#` up to the floor and `+` above it, with `|` at the floor."""
     to_share, to_floor = (min(BAR, round(BAR * part / 0.6)) for part in (share, floor))
     cells = list(("#" * min(to_share, to_floor)).ljust(to_share, "+").ljust(BAR + 1))
     cells[to_floor] = "|"
@@ -60,7 +60,7 @@ def bar(share: float, floor: float) -> str:
 
 def picture(status: fb.Status) -> list[str]:
     """The state of the experiment, as lines of text."""
-    lines = [f"{'variant':<12}{'visitors':>9}{'answers':>9}{'converted':>11}   share of the visitors, | at its floor"]
+    lines = [f"{'variant':<12}{'visitors':>9}{'outcomes':>9}{'converted':>11}   share of visitors, | marks the floor"]
     for arm, label in enumerate(status.arms):
         mean = "-" if status.observed[arm] == 0 else f"{status.means[arm]:.1%}"
         counts = f"{status.assigned[arm]:>9,}{status.observed[arm]:>9,}{mean:>11}"
@@ -79,12 +79,12 @@ def rest(status: fb.Status) -> str:
     if status.decided:
         return f"decided; {status.expected_remaining:,.0f} more until every floor is met"
     if np.isinf(status.expected_remaining):
-        return "too early to say how many more"
+        return "too early to estimate how many more"
     return f"about {status.expected_remaining:,.0f} more"
 
 
 class Display:
-    """A picture that is drawn over and over in a terminal; elsewhere one line now and then."""
+    """A picture that is redrawn in place in a terminal; elsewhere, one line at a time."""
 
     def __init__(self, live: bool, pause: float) -> None:
         self.live, self.pause = live, pause
@@ -104,7 +104,7 @@ class Display:
 
 
 def run(site: Website, display: Display, every: int) -> fb.Status:
-    """Until the experiment stops; the display is renewed after that many visitors."""
+    """Run until the experiment stops; refresh the display after every ``every`` visitors."""
     while not site.experiment.stopped:
         site.visit()
         site.report()
@@ -116,7 +116,7 @@ def run(site: Website, display: Display, every: int) -> fb.Status:
 
 
 def verdict(status: fb.Status) -> list[str]:
-    """What was found, in sentences."""
+    """The decision, in sentences."""
     guarantee = "this is proved" if status.proved else "this is not proved"
     return [
         f"Decision: show {status.recommendation!r} to everybody. An experiment like this names a wrong variant with",
@@ -125,7 +125,7 @@ def verdict(status: fb.Status) -> list[str]:
 
 
 def shares(status: fb.Status) -> list[str]:
-    """Every share against its floor; the floors are met exactly, not about."""
+    """Every share against its floor; the floors are met exactly, not approximately."""
     total = status.assigned.sum()
     lines = ["Shares against floors:"]
     for label, count, floor in zip(status.arms, status.assigned, status.floors, strict=True):
@@ -135,11 +135,11 @@ def shares(status: fb.Status) -> list[str]:
 
 
 def cost(status: fb.Status, rates: fb.rates.Constant) -> list[str]:
-    """What the floors cost, if the estimated conversion rates were the true ones."""
+    """What the floors cost, assuming that the estimated conversion rates are the true ones."""
     price = fb.price_of_fairness(fb.Instance(status.means, family=fb.Bernoulli(), rates=rates))
     fair, free = (round(time * status.threshold) for time in (price.fair, price.unconstrained))
     return [
-        "What fairness cost (an estimate: it takes the estimated conversion rates for the true ones):",
+        "Cost of fairness (an estimate that assumes the estimated conversion rates are the true ones):",
         f"  about {fair:,} visitors are needed with the floors and {free:,} without, a factor of {price.ratio:.3f}",
         f"  (and never more than {price.upper_bound:.3f} for these rates and floors).",
     ]
@@ -147,15 +147,15 @@ def cost(status: fb.Status, rates: fb.rates.Constant) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="A live A/B/n test on a simulated website.")
-    parser.add_argument("--seed", type=int, default=1, help="of the visitors and of the experiment (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the visitors and of the experiment (default: 1)")
     parser.add_argument("--quick", action="store_true", help="easier variants and no pauses")
     options = parser.parse_args()
 
     conversion = QUICK if options.quick else CONVERSION
     rates = fb.rates.Constant(FLOOR)
     live = sys.stdout.isatty()
-    print(f"Five variants, each guaranteed {FLOOR:.0%} of the visitors; {LOST:.0%} of the answers are lost.")
-    print("Loading (the first run compiles the kernels: up to a minute or two) ...", flush=True)
+    print(f"Five variants, each guaranteed {FLOOR:.0%} of the visitors; {LOST:.0%} of the outcomes are lost.")
+    print("Loading (the first run compiles the kernels, which takes up to two minutes) ...", flush=True)
     experiment = fb.Identifier(list(conversion), DELTA, fb.Bernoulli(), rates, seed=options.seed)
     fb.Identifier.from_dict(experiment.to_dict()).ask()  # compiles, on a copy
     site = Website(experiment, conversion, np.random.default_rng(options.seed))

@@ -1,7 +1,7 @@
-"""An A/B/n test over HTTP: four web servers share one experiment, and end with its decision.
+"""An A/B/n test over HTTP: four web servers share one experiment until it decides.
 
-Run it with `python examples/http_ab_test.py`. It starts a service of its own, with a database that is thrown away. To
-use one that runs already: `python examples/http_ab_test.py --url http://localhost:8000 --key fb_...` (an admin key).
+Run it with `python examples/http_ab_test.py`. It starts its own service with a temporary database. To use a service
+that is already running: `python examples/http_ab_test.py --url http://localhost:8000 --key fb_...` (an admin key).
 """
 
 import argparse
@@ -25,7 +25,7 @@ CONVERSION = {"classic": 0.60, "short form": 0.35, "video": 0.25, "no images": 0
 FLOOR = 0.10
 DELTA = 0.05
 WEB_SERVERS = 4
-VISITORS = 10  # that a web server asks for at a time
+VISITORS = 10  # for whom a web server asks at a time
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def service() -> Iterator[tuple[str, str]]:
         try:
             found = re.search(r"fb_\S+", process.stdout.readline())
             if found is None:
-                raise SystemExit("the service did not start: try `fairbai serve`, which says why")
+                raise SystemExit("the service did not start: run `fairbai serve` to see why")
             url = f"http://127.0.0.1:{port}"
             wait_for(url)
             yield url, found[0]
@@ -53,18 +53,18 @@ def service() -> Iterator[tuple[str, str]]:
 
 
 def wait_for(url: str) -> None:
-    """Until the service answers; its first start compiles the kernels, which takes up to a minute or two."""
+    """Wait until the service answers; its first start compiles the kernels, which takes up to two minutes."""
     for _ in range(1200):
         try:
             httpx.get(f"{url}/healthz")
             return
         except httpx.TransportError:
             time.sleep(0.1)
-    raise SystemExit(f"nobody answers at {url}")
+    raise SystemExit(f"no service answers at {url}")
 
 
 def web_server(client: Client, experiment: str, rng: random.Random) -> None:
-    """Shows variants to visitors and tells whether they converted, until the experiment is over."""
+    """Show variants to visitors and tell whether they converted, until the experiment is over."""
     while True:
         try:
             tickets = client.ask(experiment, VISITORS)
@@ -89,7 +89,7 @@ def run(url: str, key: str, seed: int) -> None:
             server.join()
         report(client.status(experiment))
         (ticket,) = client.ask(experiment, serve_winner=True)
-        print(f"Whoever asks from now on is served {ticket.arm!r}.")
+        print(f"From now on every visitor is shown {ticket.arm!r}.")
 
 
 def report(status: dict) -> None:
@@ -98,16 +98,16 @@ def report(status: dict) -> None:
         low, high = arm["interval"]
         counts = f"{arm['assigned']:>9,}{arm['share']:>8.1%}{arm['floor']:>7.0%}{arm['mean']:>11.1%}"
         print(f"{arm['arm']:<12}{counts}   {low:.1%} to {high:.1%}")
-    print(f"\nEvidence {status['glr']:.1f}, needed {status['threshold']:.1f}, after {status['trials']:,} visitors.")
+    print(f"\nEvidence {status['glr']:.1f} of {status['threshold']:.1f} needed, after {status['trials']:,} visitors.")
     proof = "this is proved" if status["proved"] else "this is not proved"
     print(f"Decision: show {status['recommendation']!r}; it is wrong with probability at most {DELTA:.0%} ({proof}).")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="An A/B/n test over HTTP.")
-    parser.add_argument("--url", help="of a service that runs (default: start one)")
+    parser.add_argument("--url", help="URL of a running service (default: start one)")
     parser.add_argument("--key", help="an admin key of that service")
-    parser.add_argument("--seed", type=int, default=1, help="of the visitors and of the experiment (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the visitors and of the experiment (default: 1)")
     options = parser.parse_args()
     if options.url:
         run(options.url, options.key or parser.error("--url needs --key"), options.seed)

@@ -1,7 +1,7 @@
-"""A base station looks for its best UE and gives every UE its floor: run it with `python examples/wireless_cell.py`.
+"""A base station finds its best UE while every UE gets its floor: run it with `python examples/wireless_cell.py`.
 
-The cell is that of the paper's scheduling experiments: ten UEs, of which one is served in a slot. The picture shows
-where they are, and their shares of the slots beside their floors. Needs the extra `wireless`.
+The cell is that of the paper's scheduling experiments: ten UEs, one of which is served per slot. The picture shows
+their positions, and their shares of the slots beside their floors. Needs the extra `wireless`.
 """
 
 import argparse
@@ -14,16 +14,16 @@ import fairbai as fb
 from fairbai import environments
 
 DELTA = 0.05
-FLOORS = 0.9  # their sum; each UE's floor is the larger, the lower its rate
+FLOORS = 0.9  # the sum of all floors; the lower a UE's rate, the larger its floor
 
 
 def floors(cell: environments.WirelessCell) -> fb.rates.Constant:
-    """Floors that make up for poor channels, as an operator may set them."""
+    """Floors that compensate for poor channels, as an operator might set them."""
     return fb.rates.Constant(FLOORS * (1.0 / cell.means) / (1.0 / cell.means).sum())
 
 
 def schedule(env: gymnasium.Env, scheduler: fb.Identifier, seed: int) -> fb.Status:
-    """Slot by slot until the scheduler has stopped; `environments.play` is this loop, with checks."""
+    """Run slot by slot until the scheduler stops; `environments.play` is this loop, with checks."""
     env.reset(seed=seed)
     while not scheduler.stopped:
         ue = scheduler.ask()
@@ -42,7 +42,7 @@ def table(cell: environments.WirelessCell, status: fb.Status) -> list[str]:
 
 
 def picture(cell: environments.WirelessCell, status: fb.Status, file: Path) -> None:
-    """The cell with shares and floors, as PNG, SVG or PDF, by the name of the file."""
+    """Draw the cell with shares and floors; the suffix of the file chooses PNG, SVG or PDF."""
     figure = Figure(figsize=(8.0, 8.0), layout="constrained")
     axes = figure.add_subplot()
     environments.draw_cell(cell, axes, status.shares, status.floors)
@@ -52,20 +52,22 @@ def picture(cell: environments.WirelessCell, status: fb.Status, file: Path) -> N
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Schedule the paper's wireless cell, with a floor for every UE.")
-    parser.add_argument("--seed", type=int, default=1, help="of the channel and of the scheduler (default: 1)")
-    parser.add_argument("--output", type=Path, default=Path("wireless_cell.png"), help="the picture, .png or .svg")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the channel and of the scheduler (default: 1)")
+    parser.add_argument(
+        "--output", type=Path, default=Path("wireless_cell.png"), help="file of the picture, such as .png or .svg"
+    )
     options = parser.parse_args()
 
     cell = environments.WirelessCell.paper()
     env = gymnasium.make("fairbai/WirelessCell-v0", cell=cell)
     rates = floors(cell)
-    print("Scheduling (the first run compiles the kernels: up to a minute or two) ...", flush=True)
+    print("Scheduling (the first run compiles the kernels, which takes up to two minutes) ...", flush=True)
     status = schedule(env, fb.Identifier(cell.ues, DELTA, rates=rates, seed=options.seed), options.seed)
     print("\n".join(table(cell, status)))
-    print(f"UE {status.recommendation} has the best channel: found in {status.assigned.sum():,} slots, and wrong with")
-    print(f"probability at most {DELTA:.0%}. Every UE got its floor or more.")
+    print(f"UE {status.recommendation} has the best channel; it took {status.assigned.sum():,} slots to find out.")
+    print(f"The answer is wrong with probability at most {DELTA:.0%}. Every UE got its floor or more.")
     price = fb.price_of_fairness(cell.instance(rates))
-    print(f"The floors make the search {price.ratio:.2f} times as long as it would be without them.")
+    print(f"The floors make the search {price.ratio:.2f} times as long as without them.")
     picture(cell, status, options.output)
     print(f"The picture is in {options.output}.")
 

@@ -86,7 +86,7 @@ def test_matplotlib_is_imported_for_figures_only_and_pyplot_never() -> None:
     script = (
         "import sys, fairbai.reproduction.scenarios\n"
         "assert 'matplotlib' not in sys.modules\n"
-        "import fairbai.reproduction.price_figures, fairbai.reproduction.allocation_figures\n"
+        "import fairbai.reproduction.figures.price, fairbai.reproduction.figures.allocations\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)

@@ -143,9 +143,12 @@ def test_cells_can_be_copied_and_changed() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"positions": [(1.0, 2.0)]}, r"positions must be x and y of at least two UEs, got shape \(1, 2\)"),
-        ({"positions": [1.0, 2.0]}, r"positions must be x and y of at least two UEs, got shape \(2,\)"),
-        ({"positions": np.zeros((2, 3))}, r"positions must be x and y of at least two UEs, got shape \(2, 3\)"),
+        ({"positions": [(1.0, 2.0)]}, r"positions must be rows of x and y for at least two UEs, got shape \(1, 2\)"),
+        ({"positions": [1.0, 2.0]}, r"positions must be rows of x and y for at least two UEs, got shape \(2,\)"),
+        (
+            {"positions": np.zeros((2, 3))},
+            r"positions must be rows of x and y for at least two UEs, got shape \(2, 3\)",
+        ),
         ({"positions": [(1.0, 2.0), (3.0,)]}, r"positions must be numbers, got \[\(1.0, 2.0\), \(3.0,\)\]"),
         ({"positions": [(1.0, 2.0), (3.0, "a")]}, "positions must be numbers, got"),
         ({"positions": [(1.0, 2.0), (3.0, math.nan)]}, r"positions must be on the map .* got \(3.0, nan\) for UE 1"),
@@ -153,8 +156,8 @@ def test_cells_can_be_copied_and_changed() -> None:
             {"positions": [(1.0, 2.0), (300.0, 4.0)]},
             r"positions must be on the map of 200 m x 200 m, got \(300.0, 4.0\) for UE 1",
         ),
-        ({"velocity": -1.0}, "velocity must be metres a slot, from 0 to 1e6, got -1.0"),
-        ({"velocity": math.nan}, "velocity must be metres a slot, from 0 to 1e6, got nan"),
+        ({"velocity": -1.0}, "velocity must be metres per slot, from 0 to 1e6, got -1.0"),
+        ({"velocity": math.nan}, "velocity must be metres per slot, from 0 to 1e6, got nan"),
         ({"fading": "rayleigh"}, r"fading must be Rayleigh\(\), Rician\(factor\) or None, got 'rayleigh'"),
     ],
 )
@@ -171,6 +174,6 @@ def test_bad_numbers_of_ues(ues: Any) -> None:
 
 def test_no_place_is_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Channel, "rate", lambda *_: 0.0)
-    monkeypatch.setattr("fairbai.environments.cell.TRIES", 10)
-    with pytest.raises(RuntimeError, match="no place on the map is covered: 10 were tried"):
+    monkeypatch.setattr("fairbai.environments.cell.MAX_TRIES", 10)
+    with pytest.raises(RuntimeError, match="found no covered position on the map in 10 tries"):
         WirelessCell.random(2)

@@ -119,7 +119,7 @@ def test_answers_are_right_as_often_as_promised() -> None:
         ({"env": 3}, "env must be a gymnasium environment, got 3"),
         ({"identifier": "me"}, "identifier must be an Identifier, got 'me'"),
         ({"env": Continuous()}, r"env must have a Discrete action space, got Box\(0.0, 1.0, \(1,\), float32\)"),
-        ({"identifier": identifier(4)}, r"identifier must have one arm an action of env \(3\), got 4 arms"),
+        ({"identifier": identifier(4)}, r"identifier must have one arm per action of env \(3\), got 4 arms"),
         ({"max_steps": 0}, "max_steps must be a whole number from 1, got 0"),
         ({"max_steps": 2.5}, "max_steps must be a whole number from 1, got 2.5"),
         ({"max_steps": True}, "max_steps must be a whole number from 1, got True"),

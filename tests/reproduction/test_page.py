@@ -10,7 +10,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from fairbai.reproduction.errata import Erratum
-from fairbai.reproduction.page import LONG, Exhibit, PastSection, _table, write_page
+from fairbai.reproduction.figures.catalog import PaperFigure
+from fairbai.reproduction.page import LONG, Report, _table, write_page
 from fairbai.reproduction.past.section import Picture, Section, Table
 
 VOID = {"meta", "img", "br", "link", "input"}
@@ -37,21 +38,26 @@ class Balanced(HTMLParser):
         assert self.open.pop() == tag
 
 
+def figure(*words: str) -> PaperFigure:
+    return PaperFigure(*words, draw=lambda _: Figure(), finding=lambda _: [])
+
+
 @pytest.fixture
 def page(tmp_path: Path) -> str:
-    image = tmp_path / "one.png"
-    image.write_bytes(b"\x89PNG")
-    exhibit = Exhibit(
-        "one", "appendix", "A <b>title</b>", 'a "caption"', "x < y & z", ["Agrees.", "<i>more</i>"], image
-    )
-    own = Exhibit("two", "beyond the paper", "Ours", "caption", "", ["Better."], image)
+    for name in ("figures/one", "figures/two", "past/curve"):
+        image = tmp_path / f"{name}.png"
+        image.parent.mkdir(exist_ok=True)
+        image.write_bytes(b"\x89PNG")
+    findings = {"one": ["Agrees.", "<i>more</i>"], "two": ["Better."]}
+    one = figure("one", "appendix", "A <b>title</b>", 'a "caption"', "x < y & z")
+    own = figure("two", "beyond the paper", "Ours", "caption", "")
     erratum = Erratum("claim < 1", "truth & more", "two arms", {"price": 25.2525, "count": 3.0})
     table = Table(
         "numbers", "<Numbers>", ["rule", "trials", "why"], [["a & b", "1.5 ± 0.1", "luck"], ["c", "none", ""]]
     )
     picture = Picture("curve", "A curve", "falls <fast>", Figure())
-    past = PastSection(Section("limit", "The <limit>", ["Met.", "x < 1"], [table], [picture]), {"curve": image})
-    write_page(tmp_path / "index.html", ["It's <done>."], "<table></table>", [exhibit, own], [erratum], [past])
+    section = Section("limit", "The <limit>", ["Met.", "x < 1"], [table], [picture])
+    write_page(tmp_path, Report(["It's <done>."], "<table></table>", [one, own], findings, [erratum], [section]))
     return (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
@@ -103,7 +109,7 @@ def test_past_the_paper_has_findings_tables_and_pictures(page: str) -> None:
 
 
 def test_a_page_without_that_chapter(tmp_path: Path) -> None:
-    write_page(tmp_path / "index.html", ["Done."], "<table></table>", [], [])
+    write_page(tmp_path, Report(["Done."], "<table></table>", [], {}, []))
     assert "Past the paper" not in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
+import pkgutil
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,18 +19,19 @@ from matplotlib.figure import Figure
 
 from fairbai.charts import style
 from fairbai.cli import main
-from fairbai.reproduction.paper import FIGURES
+from fairbai.reproduction import past, reproduce
+from fairbai.reproduction.figures.catalog import FIGURES
+from fairbai.reproduction.past.chapter import SECTIONS
+from tests.reproduction.conftest import SmallReport
 
-pytestmark = pytest.mark.slow_without_jit
+pytestmark = [pytest.mark.slow_without_jit, pytest.mark.xdist_group("report")]
 
 KINDS = ("png", "svg", "pdf")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    where = tmp_path_factory.mktemp("report")
-    assert main(["reproduce", "all", "--runs", "4", "--output", str(where), "--quiet"]) == 0
-    return where
+@pytest.fixture
+def folder(report: SmallReport) -> Path:
+    return report.folder
 
 
 def test_everything_is_there(folder: Path) -> None:
@@ -53,34 +57,46 @@ def test_the_chapter_past_the_paper_is_there(folder: Path) -> None:
     assert set(re.findall(r'href="past/([^"]+)"', page)) == kept
 
 
-def test_tables_alone_and_the_same_report_from_there(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same seed gives the same tables, and the same page if the command for all goes on from them.
+def test_every_module_of_the_chapter_has_a_section(report: SmallReport) -> None:
+    """A section that is written but not listed in ``chapter.SECTIONS`` would be missing from the report."""
+    modules = [
+        importlib.import_module(f"{past.__name__}.{found.name}") for found in pkgutil.iter_modules(past.__path__)
+    ]
+    assert len(report.sections) == sum(hasattr(module, "section") for module in modules) == len(SECTIONS)
 
-    The second page takes the pictures of the first: that they are the same bytes is what the tests of figures have.
+
+def test_tables_alone_and_the_same_report_from_there(
+    report: SmallReport, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same seed gives the same tables, and the same page when ``all`` continues from their runs.
+
+    Pictures, sections and errata are taken from the first report: other tests compare those with their runs.
     """
-    arguments = ["--runs", "4", "--output", str(tmp_path), "--quiet"]
+    arguments = ["--runs", str(report.runs), "--output", str(tmp_path), "--quiet"]
     assert main(["reproduce", "tables", *arguments]) == 0
     printed = capsys.readouterr().out
     assert "F-TaS" in printed
     assert "agree" in printed
     assert printed.splitlines()[-1] == str(tmp_path / "tables.csv")
-    assert (tmp_path / "tables.csv").read_bytes() == (folder / "tables.csv").read_bytes()
+    assert (tmp_path / "tables.csv").read_bytes() == (report.folder / "tables.csv").read_bytes()
     assert not (tmp_path / "index.html").exists()
 
-    def saved(figure: Figure, to: Path, name: str) -> list[Path]:
-        return [folder / to.name / f"{name}.{kind}" for kind in KINDS]
+    def copied(figure: Figure, folder: Path, name: str) -> None:
+        folder.mkdir(exist_ok=True)
+        shutil.copy(report.folder / folder.name / f"{name}.png", folder)
 
-    monkeypatch.setattr(style, "save", saved)
+    monkeypatch.setattr(style, "save", copied)
+    monkeypatch.setattr(reproduce, "sections", lambda *_: report.sections.values())
+    monkeypatch.setattr(reproduce, "errata", lambda: report.errata)
     assert main(["reproduce", "all", *arguments]) == 0
     for name in ("index.html", "tables.csv", "tables.tex"):
-        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+        assert (tmp_path / name).read_bytes() == (report.folder / name).read_bytes()
 
 
-def test_tables_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_as_json(report: SmallReport, capsys: pytest.CaptureFixture[str]) -> None:
     """From the runs that are there."""
-    assert main(["reproduce", "tables", "--runs", "4", "--output", str(folder), "--quiet", "--json"]) == 0
+    folder = report.folder
+    assert main(["reproduce", "tables", "--runs", str(report.runs), "--output", str(folder), "--quiet", "--json"]) == 0
     form = json.loads(capsys.readouterr().out)
     assert form["file"] == str(folder / "tables.csv")
     published = [cell for cell in form["cells"] if cell["paper_mean"] is not None]
@@ -89,7 +105,7 @@ def test_tables_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert {type(cell["mean"]) for cell in form["cells"]} == {float}
 
 
-def test_an_interrupted_command_goes_on(folder: Path, tmp_path: Path) -> None:
+def test_an_interrupted_command_goes_on(tmp_path: Path) -> None:
     """Ctrl-C in the middle of the runs; then the same command, with the same result."""
     command = [sys.executable, "-m", "fairbai", "reproduce", "tables", "--runs", "400", "--output", str(tmp_path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from fairbai.reproduction import scenarios as settings
-from fairbai.reproduction.scenarios import PaperSetting
+from fairbai.reproduction import scenarios
+from fairbai.reproduction.scenarios import PaperScenario
 
 KEYS = [
     (table, constraints, side)
@@ -20,45 +20,45 @@ KEYS = [
 ]
 
 
-@pytest.fixture(params=range(10), ids=lambda index: f"setting-{index}")
-def setting(request: pytest.FixtureRequest) -> PaperSetting:
+@pytest.fixture(params=range(10), ids=lambda index: f"scenario-{index}")
+def scenario(request: pytest.FixtureRequest) -> PaperScenario:
     index: int = request.param
-    return settings.select()[index]  # not at import: the first solve compiles the kernels
+    return scenarios.select()[index]  # not at import: the first solve compiles the kernels
 
 
-def one(model: str, constraints: str, side: str) -> PaperSetting:
-    (found,) = settings.select(model, constraints, side)  # type: ignore[arg-type]
+def one(model: str, constraints: str, side: str) -> PaperScenario:
+    (found,) = scenarios.select(model, constraints, side)  # type: ignore[arg-type]
     return found
 
 
 def test_the_tables_have_eight_settings_in_the_order_of_their_columns() -> None:
-    assert [(s.table, s.constraints, s.setting) for s in settings.table_settings()] == KEYS
-    assert [(s.table, s.model) for s in settings.equal_gap_settings()] == [(None, "equal gaps")] * 2
+    assert [(s.table, s.constraints, s.side) for s in scenarios.table_scenarios()] == KEYS
+    assert [(s.table, s.model) for s in scenarios.equal_gap_scenarios()] == [(None, "equal gaps")] * 2
 
 
 def test_settings_are_built_once_and_frozen() -> None:
-    assert settings.table_settings() is settings.table_settings()
+    assert scenarios.table_scenarios() is scenarios.table_scenarios()
     with pytest.raises(dataclasses.FrozenInstanceError):
-        settings.select()[0].title = "other"  # type: ignore[misc]
+        scenarios.select()[0].title = "other"  # type: ignore[misc]
 
 
 def test_names_and_titles_tell_settings_apart() -> None:
-    every = settings.select()
+    every = scenarios.select()
     assert len(every) == len({s.name for s in every}) == len({s.title for s in every}) == 10
     assert one("equal gaps", "prespecified", "agonistic").name == "equal-gaps-prespecified-agonistic"
     assert one("scheduling", "theta_dependent", "agonistic").title == "Scheduling, θ-dependent floors, agonistic"
 
 
-def test_rewards_are_gaussian_with_variance_one_and_one_arm_is_best(setting: PaperSetting) -> None:
-    assert setting.instance.family == fb.Gaussian(variance=1.0)
-    assert np.sum(setting.instance.means == setting.instance.means.max()) == 1
+def test_rewards_are_gaussian_with_variance_one_and_one_arm_is_best(scenario: PaperScenario) -> None:
+    assert scenario.instance.family == fb.Gaussian(variance=1.0)
+    assert np.sum(scenario.instance.means == scenario.instance.means.max()) == 1
 
 
-def test_floors_sum_to_p0(setting: PaperSetting) -> None:
-    p0 = {"equal gaps": 0.99, "scheduling": 0.9, "linear": 0.9}[setting.model]
-    if (setting.model, setting.constraints) == ("linear", "theta_dependent"):
+def test_floors_sum_to_p0(scenario: PaperScenario) -> None:
+    p0 = {"equal gaps": 0.99, "scheduling": 0.9, "linear": 0.9}[scenario.model]
+    if (scenario.model, scenario.constraints) == ("linear", "theta_dependent"):
         p0 = 0.7
-    assert setting.instance.floors.sum() == pytest.approx(p0, rel=1e-12)
+    assert scenario.instance.floors.sum() == pytest.approx(p0, rel=1e-12)
 
 
 def test_means_are_those_of_the_paper() -> None:
@@ -72,7 +72,7 @@ def test_means_are_those_of_the_paper() -> None:
 
 def test_equal_gaps_have_the_known_allocation_and_time() -> None:
     """w* is √(K−1) to 1, and T* = 2 (1 + √(K−1))² / Δ²: here shares ¼ and 1/12, and 8 trials."""
-    free = fb.solve(fb.Instance(settings.equal_gap_means(10, 2.0)))
+    free = fb.solve(fb.Instance(scenarios.equal_gap_means(10, 2.0)))
     np.testing.assert_allclose(free.weights, [1 / 12] * 9 + [1 / 4], rtol=1e-9)
     assert free.characteristic_time == pytest.approx(8.0, rel=1e-12)
 
@@ -97,7 +97,7 @@ def test_theta_dependent_floors_follow_the_gaps() -> None:
 
 
 def test_antagonistic_floors_cost_more_than_agonistic_ones() -> None:
-    for helping in settings.select(setting="agonistic"):
+    for helping in scenarios.select(side="agonistic"):
         hindering = one(helping.model, helping.constraints, "antagonistic")
         cheap, dear = (fb.price_of_fairness(s.instance).ratio for s in (helping, hindering))
         assert 1.0 < cheap < 1.5 < dear or helping.model == "equal gaps"
@@ -120,7 +120,7 @@ def test_antagonistic_floors_cost_more_than_agonistic_ones() -> None:
     ],
 )
 def test_times_and_prices(index: int, numbers: str) -> None:
-    instance = (*settings.table_settings(), *settings.equal_gap_settings())[index].instance
+    instance = (*scenarios.table_scenarios(), *scenarios.equal_gap_scenarios())[index].instance
     price, best = fb.price_of_fairness(instance), fb.solve(instance)
     bound = fb.lower_bound(instance, 0.05)
     found = f"{price.unconstrained:.2f} {price.fair:.2f} {price.ratio:.4f} {price.upper_bound:.3f}"

@@ -1,7 +1,8 @@
-"""The studies behind the report; the other tests here take their hand-made results from this file."""
+"""The studies behind the report."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,55 +10,19 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from fairbai.reproduction import scenarios as settings
-from fairbai.reproduction import studies
-from fairbai.reproduction.scenarios import PaperSetting
-from fairbai.reproduction.studies import ALGORITHMS, DELTAS, HEURISTIC, OURS, PROVED, UNDER_PROOF, Results, run_studies
-from fairbai.simulation import Runs, Study
-from fairbai.simulation.study import Cell
-
-
-def made_runs(setting: PaperSetting, count: int, scale: float, seed: int) -> Runs:
-    """Runs that nobody ran: pulls at random around the floors, and a histogram with a share at zero."""
-    generator = np.random.default_rng(seed)
-    instance, shape = setting.instance, (count, len(DELTAS))
-    weights = fb.solve(instance).weights
-    totals = np.maximum(20, generator.gamma(4.0, scale * np.array([50.0, 100.0, 150.0]), shape)).astype(np.int64)
-    pulls = generator.multinomial(totals, weights).astype(np.int64)
-    histogram = np.zeros((len(DELTAS), 1001), dtype=np.int64)
-    histogram[:, 0] = 25
-    histogram[:, 1 : 1 + int(1000 * instance.floors.max())] = 1
-    return Runs(
-        deltas=DELTAS,
-        best_arms=(int(instance.means.argmax()),),
-        lower_bounds=tuple(fb.lower_bound(instance, delta) for delta in DELTAS),
-        proved=False,
-        number=np.arange(count),
-        decision_time=totals,
-        stopping_time=totals,
-        recommendation=np.full(shape, instance.means.argmax()),
-        violation=np.maximum(0.0, instance.floors - pulls / totals[:, :, None]).max(axis=2),
-        pulls=pulls,
-        histogram=histogram,
-        trace_rounds=(),
-        shares=np.zeros((count, 0, instance.means.size)),
-        glr=np.zeros((count, 0)),
-    )
-
-
-def made_results(count: int = 20) -> Results:
-    every, tables = settings.select(), settings.table_settings()
-    paper = [(one, rule, "heuristic", False) for one in every for rule in ALGORITHMS]
-    ours = [(one, rule, "heuristic", settle) for one in every for rule in OURS for settle in (False, True)]
-    proved = [(one, rule, threshold, False) for one in tables for rule in UNDER_PROOF for threshold in PROVED]
-    made = []
-    for part, cells in enumerate((paper, ours, proved)):
-        runs = {
-            Cell(one.name, rule, threshold, settle): made_runs(one, count, 1.0 + part, 1000 * part + index)
-            for index, (one, rule, threshold, settle) in enumerate(cells)
-        }
-        made.append(Study(runs))
-    return Results(*made)
+from fairbai.reproduction import scenarios, studies
+from fairbai.reproduction.studies import (
+    ALGORITHMS,
+    DELTAS,
+    HEURISTIC,
+    OURS,
+    PROVED,
+    UNDER_PROOF,
+    ratio_of_means,
+    run_studies,
+)
+from fairbai.simulation import Study
+from tests.reproduction.made import made_results
 
 
 def test_the_rules_are_those_of_the_paper_and_ours() -> None:
@@ -108,10 +73,10 @@ def test_three_sweeps_over_all_settings(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 @pytest.mark.slow_without_jit
-def test_an_interrupted_command_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    few = settings.select("equal gaps")
-    monkeypatch.setattr(settings, "select", lambda: few)
-    monkeypatch.setattr(settings, "table_settings", lambda: few)
+def test_more_runs_continue_from_those_that_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    few = scenarios.select("equal gaps")
+    monkeypatch.setattr(scenarios, "select", lambda: few)
+    monkeypatch.setattr(scenarios, "table_scenarios", lambda: few)
     monkeypatch.setattr(studies, "PROVED", {"mixture": PROVED["mixture"]})
     run_studies(2, output=tmp_path)
     run_studies(4, output=tmp_path)
@@ -124,3 +89,24 @@ def test_an_interrupted_command_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_pat
             assert not runs.censored.any()
             if cell.settle:
                 assert not runs.violation.any()
+
+
+def test_ratios_pair_the_runs() -> None:
+    runs = made_results(200).paper.runs("scheduling-prespecified-agonistic", "F-TaS", "heuristic")
+    twice = replace(runs, stopping_time=2 * runs.stopping_time)
+    assert ratio_of_means(twice, runs, "stopping_time", 0.01) == pytest.approx((2.0, 0.0))
+    fewer = replace(twice, number=runs.number + 150)  # 50 numbers in common
+    value, width = ratio_of_means(fewer, runs, "stopping_time", 0.1)
+    assert value == pytest.approx(2 * runs.stopping_time[:50, 0].mean() / runs.stopping_time[150:, 0].mean())
+    assert width > 0.0
+
+
+def test_the_interval_of_a_ratio_holds_as_often_as_it_should() -> None:
+    runs = made_results().paper.runs("scheduling-prespecified-agonistic", "F-TaS", "heuristic")
+    generator, holds = np.random.default_rng(2), 0
+    for _ in range(400):
+        one, other = generator.gamma(4.0, [[1.5]], (100, 1)), generator.gamma(4.0, 1.0, (100, 1))
+        parts = [replace(runs, deltas=(0.1,), number=np.arange(100), violation=values) for values in (one, other)]
+        value, width = ratio_of_means(*parts, "violation", 0.1)
+        holds += abs(value - 1.5) <= width
+    assert 0.92 <= holds / 400 <= 0.98

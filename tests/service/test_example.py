@@ -22,7 +22,7 @@ def check(printed: str) -> None:
     rows = re.findall(r"^.{12} +([\d,]+) +([\d.]+)% +10% ", printed, re.MULTILINE)
     assert len(rows) == 4
     assert all(float(share) >= 10.0 for _, share in rows)
-    assert "is served 'classic'" in printed
+    assert "is shown 'classic'" in printed
 
 
 @pytest.mark.slow_without_jit

@@ -14,7 +14,7 @@ from fairbai.kernels.families import GAUSSIAN
 from fairbai.kernels.jit import entry
 from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALE, SEEN, START
 from fairbai.kernels.stopping.scores import evidence, penalty
-from fairbai.reproduction.adversary import fooled
+from fairbai.reproduction.past.adversary import fooled
 from fairbai.simulation.scenario import truth_of
 from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule, TwoSidedMixture
 

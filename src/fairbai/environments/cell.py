@@ -1,4 +1,4 @@
-"""A wireless cell as a bandit: the base station serves one UE a slot, and the reward is its throughput."""
+"""A wireless cell as a bandit: the base station serves one UE per slot, and the reward is its throughput."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +13,7 @@ from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.instance import Instance
 from fairbai.problems.rates import Rate
 
-# Where the ten UEs of the paper's scheduling experiments stand, in metres.
+# Positions of the ten UEs of the paper's scheduling experiments, in metres.
 PAPER = (
     (159.008234, 103.072736),
     (154.702792, 136.750751),
@@ -26,22 +26,22 @@ PAPER = (
     (125.486048, 61.036554),
     (147.467143, 74.751473),
 )
-NEAREST = 10.0  # metres from the station to the UEs of a random cell: path loss models do not hold closer than that
-TRIES = 10_000  # places that are tried for a UE of a random cell
+NEAREST = 10.0  # minimum distance from the station in a random cell, in metres: path loss models do not hold below
+MAX_TRIES = 10_000  # positions tried for each UE of a random cell
 
 
 @dataclass(frozen=True, eq=False)
 class WirelessCell:
-    """One base station in the middle of a map, and UEs around it, of which one is served a slot.
+    """One base station in the middle of a map and UEs around it, one of which is served per slot.
 
     The reward of a slot is the throughput of the UE that is served, bandwidth times log2(1 + SNR), with the SNR of
-    mobile-env's channel. Without fading it comes with Gaussian noise of variance 1, as in the paper's experiments.
-    With fading it comes as it is: the SNR is then another one in every slot, and rewards are not Gaussian.
+    mobile-env's channel. Without fading, Gaussian noise of variance 1 is added, as in the paper's experiments. With
+    fading, nothing is added: the SNR varies from slot to slot, and rewards are not Gaussian.
 
     Args:
-        positions: Where the UEs are, in metres from a corner of the map: one row of x and y each.
-        velocity: How far every UE walks in a slot, in metres; 0 by default. Moving UEs have no fixed means: what is
-            said here of ``snrs``, ``means`` and ``variances`` is said of the start.
+        positions: The positions of the UEs, in metres from a corner of the map: one row of x and y per UE.
+        velocity: How far each UE moves per slot, in metres; 0 by default. Moving UEs have no fixed means: ``snrs``,
+            ``means`` and ``variances`` are then those at the start.
         fading: ``Rayleigh()`` or ``Rician(factor)``; none by default.
 
     Example:
@@ -62,7 +62,7 @@ class WirelessCell:
             raise ValueError(f"fading must be Rayleigh(), Rician(factor) or None, got {fading!r}")
         values = {
             "positions": _places(positions, self.channel.width, self.channel.height),
-            "velocity": number("velocity", velocity, 0.0, 1e6, "metres a slot, from 0 to 1e6"),
+            "velocity": number("velocity", velocity, 0.0, 1e6, "metres per slot, from 0 to 1e6"),
             "fading": fading,
         }
         for name, value in values.items():
@@ -75,28 +75,28 @@ class WirelessCell:
 
     @classmethod
     def random(cls, ues: int, seed: int = 0, velocity: float = 0.0, fading: Fading | None = None) -> Self:
-        """A cell with UEs at random places, uniform where the station covers them and not closer than 10 m to it."""
+        """A cell with UEs at random positions, uniform over the covered area but at least 10 m from the station."""
         count, channel, rng = whole("ues", ues, 2), Channel(), np.random.default_rng(seed)
         return cls(np.array([_random_place(channel, rng) for _ in range(count)]), velocity, fading)
 
     @cached_property
     def channel(self) -> Channel:
-        """The channel between the station and a place on the map."""
+        """The channel between the station and a position on the map."""
         return Channel()
 
     @property
     def ues(self) -> int:
-        """How many UEs there are."""
+        """The number of UEs."""
         return len(self.positions)
 
     @cached_property
     def snrs(self) -> Array:
-        """The SNR of every UE, averaged over fading."""
+        """The SNR of each UE, averaged over fading."""
         return frozen(np.array([self.channel.snr(x, y) for x, y in self.positions]))
 
     @cached_property
     def means(self) -> Array:
-        """The mean reward of every UE; with fading, its ergodic rate E[W log2(1 + SNR)], by quadrature."""
+        """The mean reward of each UE; with fading, its ergodic rate E[W log2(1 + SNR)], by quadrature."""
         if self.fading is None:
             return frozen(np.array([self.channel.rate(snr) for snr in self.snrs]))
         gains, weights = self.fading.quadrature()
@@ -104,7 +104,7 @@ class WirelessCell:
 
     @cached_property
     def variances(self) -> Array:
-        """The variance of every UE's reward: 1 without fading, else that of its rate, by quadrature."""
+        """The variance of each UE's reward: 1 without fading, otherwise that of its rate, by quadrature."""
         if self.fading is None:
             return frozen(np.ones(self.ues))
         gains, weights = self.fading.quadrature()
@@ -112,14 +112,14 @@ class WirelessCell:
         return frozen(np.array([(self.faded_rate(snr, gains) - mean) ** 2 @ weights for snr, mean in pairs]))
 
     def faded_rate(self, snr: float, gain: Any) -> Any:
-        """The rate at gains of a UE with this mean SNR; 0 if the mean is too low for a connection."""
+        """The rate of a UE with this mean SNR at the given gains; 0 if the mean is too low for a connection."""
         if self.channel.rate(snr) == 0.0:
             return 0.0 * gain
-        # SNRs may be as low as 1e-8, where log2(1 + x) would lose half of its digits
+        # SNRs can be as low as 1e-8, where log2(1 + x) would lose half of its digits
         return self.channel.bandwidth * np.log1p(snr * gain) / np.log(2.0)
 
     def reward(self, snr: float, rng: np.random.Generator) -> float:
-        """What a UE with this mean SNR earns in a slot."""
+        """The reward of one slot for a UE with this mean SNR."""
         if self.fading is None:
             return self.channel.rate(snr) + rng.standard_normal()
         return float(self.faded_rate(snr, self.fading.sample(rng)))
@@ -128,7 +128,7 @@ class WirelessCell:
         """The bandit problem of this cell, to solve or to simulate.
 
         Args:
-            rates: The share of the slots that every UE is guaranteed; none by default.
+            rates: The share of the slots that each UE is guaranteed; none by default.
             family: The reward family. Gaussian with the variances of the rewards by default, which is exact without
                 fading and an approximation with it.
 
@@ -145,14 +145,14 @@ class WirelessCell:
 
 
 def _places(positions: Any, width: float, height: float) -> Array:
-    """Positions that are on the map, checked."""
+    """The positions, checked to be on the map."""
     try:
         places = np.array(positions, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"positions must be numbers, got {positions!r}") from None
     if places.ndim != 2 or places.shape[0] < 2 or places.shape[1] != 2:
-        raise ValueError(f"positions must be x and y of at least two UEs, got shape {places.shape}")
-    inside = ((places >= 0.0) & (places <= (width, height))).all(axis=1)  # nan is not
+        raise ValueError(f"positions must be rows of x and y for at least two UEs, got shape {places.shape}")
+    inside = ((places >= 0.0) & (places <= (width, height))).all(axis=1)  # False for nan
     if not inside.all():
         ue = int(np.argmin(inside))
         where = tuple(places[ue].tolist())
@@ -161,9 +161,9 @@ def _places(positions: Any, width: float, height: float) -> Array:
 
 
 def _random_place(channel: Channel, rng: np.random.Generator) -> Array:
-    for _ in range(TRIES):
+    for _ in range(MAX_TRIES):
         place = rng.uniform(0.0, (channel.width, channel.height))
         far = np.hypot(*(place - channel.station)) >= NEAREST
         if far and channel.rate(channel.snr(*place)) > 0.0:
             return place
-    raise RuntimeError(f"no place on the map is covered: {TRIES} were tried")
+    raise RuntimeError(f"found no covered position on the map in {MAX_TRIES:,} tries")

@@ -1,4 +1,4 @@
-"""mobile-env's channel and movement, with its default settings: the only place that imports it."""
+"""mobile-env's channel and movement, with its default settings: the only module that imports it."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,9 +11,9 @@ from fairbai.problems.checks import Array
 
 
 class Channel:
-    """What one base station in the middle of the map offers a UE at a place of the map.
+    """The channel from a base station in the middle of the map to a UE at some position.
 
-    mobile-env takes places in whole metres, rounded down. Its path loss is Okumura-Hata's.
+    mobile-env rounds positions down to whole metres. Its path loss model is Okumura-Hata.
     """
 
     def __init__(self) -> None:
@@ -26,8 +26,8 @@ class Channel:
         self.bandwidth = float(self._station.bw)
 
     def snr(self, x: float, y: float) -> float:
-        """The signal-to-noise ratio of a UE at this place, averaged over fading."""
-        user = UserEquipment(0, **self._settings)  # a new one, as threads may share a channel
+        """The signal-to-noise ratio of a UE at this position, averaged over fading."""
+        user = UserEquipment(0, **self._settings)  # a new one, because threads may share a channel
         user.x, user.y = x, y
         return float(self._model.snr(self._station, user))
 
@@ -44,12 +44,12 @@ class Channel:
 
 
 class Walk:
-    """UEs that walk as mobile-env lets them: each straight to a random place of the map, and then to another.
+    """UEs that move as in mobile-env: each straight to a random position on the map, then to the next.
 
     Args:
-        positions: Where the UEs are, one row of x and y each.
-        velocity: Metres a step.
-        seed: Of the places that the UEs walk to.
+        positions: The positions of the UEs, one row of x and y per UE.
+        velocity: Metres per step.
+        seed: The seed of the positions that the UEs move to.
     """
 
     def __init__(self, positions: Array, velocity: float, seed: int) -> None:
@@ -61,7 +61,7 @@ class Walk:
         self._movement.reset()
 
     def step(self) -> Array:
-        """Move every UE, and return where they are now."""
+        """Move every UE and return the new positions."""
         self._place(self._movement.move(user) for user in self._users)
         return np.array([(user.x, user.y) for user in self._users])
 

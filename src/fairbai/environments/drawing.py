@@ -1,4 +1,4 @@
-"""A picture of a cell."""
+"""Drawing a cell."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,10 @@ from fairbai.problems.checks import Array, Numbers, array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Colours that people with any colour vision tell apart (Okabe and Ito's), light and dark enough to print in grey.
+# Okabe and Ito's colours: distinguishable with any colour vision, and when printed in grey.
 SHARE, FLOOR, STATION, COVERAGE = "#56B4E9", "#D55E00", "#000000", "#F0F0F0"
-AREA = 2000.0  # square points of a disc that stands for all slots, times the root of the number of UEs
-MOST_LABELS = 24  # UEs; more would be drawn over each other
+AREA = 2000.0  # square points for a disc that stands for all slots; times the root of the number of UEs
+MAX_LABELS = 24  # UEs; more labels would overlap
 
 
 def draw_cell(
@@ -27,9 +27,9 @@ def draw_cell(
 
     Args:
         cell: The cell.
-        axes: Where to draw, of Matplotlib.
-        shares: Each UE's share of the slots, the area of a disc.
-        floors: Each UE's guaranteed share, the area of a ring: a disc that fills its ring has got its share.
+        axes: The Matplotlib axes to draw on.
+        shares: Each UE's share of the slots, drawn as the area of a disc.
+        floors: Each UE's guaranteed share, drawn as the area of a ring: a disc that fills its ring meets the floor.
         legend: Whether to put a legend at the lower edge.
     """
     from matplotlib.patches import Circle
@@ -46,7 +46,7 @@ def draw_cell(
         rings = axes.scatter(x, y, s=area * given["floors"], edgecolors=FLOOR, linewidths=1.6, zorder=2)
         rings.set(facecolors="none", label="floor (area)")
     axes.scatter(x, y, s=12, color=STATION, zorder=3, label="UE")
-    if cell.ues <= MOST_LABELS:
+    if cell.ues <= MAX_LABELS:
         for ue in range(cell.ues):
             _label(cell, axes, ue, given)
     _frame(cell, axes)
@@ -65,19 +65,19 @@ def _parts(name: str, values: Any, ues: int) -> Array | None:
 
 
 def _area(cell: WirelessCell) -> float:
-    """Of a disc that stands for all slots; more for many UEs, whose shares are small."""
+    """The area of a disc that stands for all slots; larger for many UEs, whose shares are small."""
     return AREA * float(np.sqrt(cell.ues))
 
 
 def _label(cell: WirelessCell, axes: "Axes", ue: int, given: dict[str, Array | None]) -> None:
-    """The UE's number, share and floor, on the side of its disc that looks away from the station."""
+    """The UE's number, share and floor, on the side of its disc that faces away from the station."""
     from matplotlib.patheffects import withStroke
 
     place = cell.positions[ue]
     away = place - cell.channel.station
     away = away / (np.hypot(*away) or 1.0)
     largest = max((float(parts[ue]) for parts in given.values() if parts is not None), default=0.0)
-    distance = np.sqrt(_area(cell) * largest / np.pi) + 4.0  # from the middle of the disc, in points
+    distance = np.sqrt(_area(cell) * largest / np.pi) + 4.0  # from the centre of the disc, in points
     lines = [f"UE {ue}"]
     for name, parts in given.items():
         if parts is not None:
@@ -107,4 +107,4 @@ def _legend(axes: "Axes") -> None:
     legend = axes.legend(loc="lower center", ncols=3, fontsize=9)
     for handle in legend.legend_handles:
         if handle is not None and hasattr(handle, "set_sizes"):
-            handle.set_sizes([60.0])  # discs of the size of a share would hide the text
+            handle.set_sizes([60.0])  # discs as large as a share would hide the text

@@ -13,11 +13,11 @@ NAME = "fairbai/WirelessCell-v0"
 
 
 class WirelessCellEnv(gymnasium.Env[Array, np.int64]):
-    """A base station that serves one UE a slot: the action is the UE, the reward its throughput in the slot.
+    """A base station that serves one UE per slot: the action is the UE, the reward its throughput in the slot.
 
-    The observation is where the UEs are, in metres, one row each; ``info["mean"]`` is the rate of the UE that was
-    served without noise and fading. Episodes do not end by themselves; ``gymnasium.make`` can limit them with
-    ``max_episode_steps``. A reset puts moving UEs back to where they started.
+    The observation is the positions of the UEs in metres, one row per UE; ``info["mean"]`` is the rate of the served UE
+    without noise and fading. Episodes do not end by themselves; ``gymnasium.make`` can limit them with
+    ``max_episode_steps``. A reset returns moving UEs to their initial positions.
 
     Args:
         cell: The cell; the paper's by default.
@@ -44,7 +44,7 @@ class WirelessCellEnv(gymnasium.Env[Array, np.int64]):
         self._walk: Walk | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """Start anew; with a seed, the slots that follow can be repeated."""
+        """Start again; with a seed, the following slots are reproducible."""
         super().reset(seed=seed, options=options)
         self._positions = self.cell.positions
         if self.cell.velocity > 0.0:
@@ -53,7 +53,7 @@ class WirelessCellEnv(gymnasium.Env[Array, np.int64]):
         return self._positions.copy(), {}
 
     def step(self, action: np.int64) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Serve a UE for one slot; then all UEs walk on."""
+        """Serve a UE for one slot; then all UEs move on."""
         if not self.action_space.contains(action):
             raise ValueError(f"action must be a UE from 0 to {self.cell.ues - 1}, got {action!r}")
         snr = self.cell.snrs[action] if self._walk is None else self.cell.channel.snr(*self._positions[action])

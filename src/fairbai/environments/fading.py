@@ -1,4 +1,4 @@
-"""Fading: how the power of a signal changes from slot to slot around its mean."""
+"""Fading: how the power of a signal varies from slot to slot around its mean."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from fairbai.problems.checks import Array, frozen, number
 from fairbai.problems.configured import Configured
 
 NODES = 400  # of the quadrature
-REACH = 9.0  # standard deviations on both sides of the amplitude of the direct path; beyond it lies less than 1e-17
-LARGEST_FACTOR = 1e9
+REACH = 9.0  # standard deviations on both sides of the amplitude of the direct path; the mass beyond is below 1e-17
+MAX_FACTOR = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,10 +22,10 @@ class Fading(Configured):
     @property
     @abstractmethod
     def direct(self) -> float:
-        """Power of the direct path over that of the scattered ones, the Rician factor."""
+        """The Rician factor: power of the direct path over that of the scattered paths."""
 
     def sample(self, rng: np.random.Generator, size: int | None = None) -> Array:
-        """Gains: the squared length of a direct path plus a complex normal sum of scattered ones."""
+        """Random gains: the squared magnitude of a direct path plus a complex normal sum of scattered paths."""
         mean, deviation = _amplitude(self.direct)
         along, across = rng.normal(mean, deviation, size), rng.normal(0.0, deviation, size)
         return np.asarray(along**2 + across**2)
@@ -53,7 +53,7 @@ class Rayleigh(Fading):
 
 @dataclass(frozen=True, eq=False)
 class Rician(Fading):
-    """A direct path whose power is ``factor`` times that of the scattered ones; with factor 0 it is Rayleigh fading.
+    """A direct path whose power is ``factor`` times that of the scattered paths; factor 0 is Rayleigh fading.
 
     Example:
         >>> gains, weights = Rician(factor=3.0).quadrature()
@@ -64,8 +64,8 @@ class Rician(Fading):
     factor: float
 
     def __post_init__(self) -> None:
-        expected = f"from 0 to {LARGEST_FACTOR:g}"
-        object.__setattr__(self, "factor", number("factor", self.factor, 0.0, LARGEST_FACTOR, expected))
+        expected = f"from 0 to {MAX_FACTOR:g}"
+        object.__setattr__(self, "factor", number("factor", self.factor, 0.0, MAX_FACTOR, expected))
 
     @property
     def direct(self) -> float:
@@ -74,7 +74,7 @@ class Rician(Fading):
 
 
 def _amplitude(factor: float) -> tuple[float, float]:
-    """Amplitude of the direct path, and standard deviation of the scattered ones in each direction."""
+    """The amplitude of the direct path, and the standard deviation of the scattered paths in each direction."""
     return float(np.sqrt(factor / (factor + 1.0))), float(np.sqrt(0.5 / (factor + 1.0)))
 
 

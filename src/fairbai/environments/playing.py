@@ -1,4 +1,4 @@
-"""An Identifier at the controls of a gymnasium environment."""
+"""Playing a gymnasium environment with an Identifier."""
 
 from typing import Any
 
@@ -7,23 +7,23 @@ import gymnasium
 from fairbai.identifier import Identifier, Status
 from fairbai.problems.checks import whole
 
-MOST_STEPS = 1_000_000
+MAX_STEPS = 1_000_000
 
 
 def play(
-    env: gymnasium.Env[Any, Any], identifier: Identifier, seed: int | None = None, max_steps: int = MOST_STEPS
+    env: gymnasium.Env[Any, Any], identifier: Identifier, seed: int | None = None, max_steps: int = MAX_STEPS
 ) -> Status:
-    """Let an identifier choose the actions of an environment until it has stopped.
+    """Let an identifier choose the actions of an environment until it stops.
 
-    Every arm is an action: the first arm is the first action, whatever their labels are. Rewards are told as they
-    come. An episode that ends is followed by another one. Observations are not used.
+    Each arm is an action: the first arm is the first action, whatever the labels. Rewards are told as they come. When
+    an episode ends, another one begins. Observations are ignored.
 
     Args:
-        env: Any environment with a discrete action space, of one action an arm.
-        identifier: What chooses; it may have begun before, and goes on from there.
-        seed: Of the first reset.
-        max_steps: After that many steps ``play`` returns though the identifier has not stopped: ``status.stopped``
-            tells. Another call goes on.
+        env: Any environment with a discrete action space, with one action per arm.
+        identifier: The identifier; if it has observed trials before, it continues from there.
+        seed: The seed of the first reset.
+        max_steps: The number of steps after which ``play`` returns even if the identifier has not stopped
+            (``status.stopped`` is then False). Another call continues.
 
     Returns:
         The status of the identifier.
@@ -56,7 +56,7 @@ def play(
 
 
 def _first_action(env: Any, identifier: Any) -> int:
-    """The action of arm 0, of an environment and an identifier that fit each other."""
+    """The action of arm 0, after checking that the environment and the identifier fit each other."""
     if not isinstance(env, gymnasium.Env):
         raise ValueError(f"env must be a gymnasium environment, got {env!r}")
     if not isinstance(identifier, Identifier):
@@ -65,5 +65,5 @@ def _first_action(env: Any, identifier: Any) -> int:
     if not isinstance(space, gymnasium.spaces.Discrete):
         raise ValueError(f"env must have a Discrete action space, got {space!r}")
     if space.n != len(identifier.arms):
-        raise ValueError(f"identifier must have one arm an action of env ({space.n}), got {len(identifier.arms)} arms")
+        raise ValueError(f"identifier must have one arm per action of env ({space.n}), got {len(identifier.arms)} arms")
     return int(space.start)

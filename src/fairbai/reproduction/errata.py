@@ -1,6 +1,6 @@
-"""Claims of the paper that do not hold as printed, each with a counterexample that is computed on the spot.
+"""Claims of the paper that do not hold as printed, each with a counterexample that is computed here.
 
-The page docs/errata.md has the same list with code to run and the proofs of what is true.
+docs/errata.md has the same list, with code to run and proofs of the corrected claims.
 """
 
 import math
@@ -19,13 +19,13 @@ from fairbai.stopping import Heuristic
 
 @dataclass(frozen=True)
 class Erratum:
-    """One claim.
+    """One claim and its correction.
 
     Attributes:
         claim: What is printed.
         truth: What holds.
-        counterexample: In a sentence.
-        figures: Numbers of the counterexample, by what they are.
+        counterexample: A sentence that describes it.
+        figures: The numbers of the counterexample, by their description.
     """
 
     claim: str
@@ -35,7 +35,7 @@ class Erratum:
 
 
 def errata() -> Iterator[Erratum]:
-    """All of them, in the order of the page; takes a few seconds."""
+    """All errata, in the order of docs/errata.md; takes a few seconds."""
     for write in (
         _bound,
         _statistic,
@@ -56,7 +56,7 @@ def _with_floors(means: Numbers, floors: Numbers) -> Instance:
 
 
 def _bound() -> Erratum:
-    """Two arms pulled in turn, stopped by the normal mixture of likelihood ratios: error at most delta by Ville."""
+    """Two arms pulled in turn, stopped by a normal mixture of likelihood ratios: error at most delta, by Ville."""
     delta, kappa, runs = 1e-10, 5.0, 2000
     pairs = np.arange(1, 1001)
     steps = np.random.default_rng(0).normal(1.0, math.sqrt(2.0), (runs, pairs.size))
@@ -66,9 +66,9 @@ def _bound() -> Erratum:
     printed = 2.0 * solve(instance).characteristic_time * math.log(1.0 / (2.4 * delta))
     return Erratum(
         claim="Every p-fair δ-PAC rule has E[τ] ≥ 2 T*ₚ log(1/(2.4 δ)).",
-        truth="E[τ] ≥ T*ₚ kl(δ, 1−δ): half of it.",
+        truth="E[τ] ≥ T*ₚ kl(δ, 1−δ), which is half of it.",
         counterexample="Two arms with gap 1 and floors (½, ½) pulled in turn, with a stopping rule whose error is at "
-        "most δ = 1e-10 by Ville's inequality, take fewer trials than that.",
+        "most δ = 1e-10 by Ville's inequality, take fewer trials.",
         figures={
             "trials on average": float(trials.mean()),
             "standard error": float(trials.std() / math.sqrt(runs)),
@@ -87,8 +87,8 @@ def _statistic() -> Erratum:
     time = 2.0 * (50 / 30 + 50 / 20) / (first.mean() - second.mean()) ** 2
     return Erratum(
         claim="The generalised likelihood ratio is Z(t) = t / (2 T*ₚ(t)).",
-        truth="Z(t) = t / Tₚ(t): twice that.",
-        counterexample="The logarithm of the ratio itself, for 30 and 20 rewards of two arms.",
+        truth="Z(t) = t / Tₚ(t), which is twice that.",
+        counterexample="The logarithm of the ratio, computed from 30 and 20 rewards of two arms.",
         figures={
             "log ratio": float(0.5 * (tied - free)),
             "t / T": float(50 / time),
@@ -102,9 +102,9 @@ def _price() -> Erratum:
     two = price_of_fairness(_with_floors([1.0, 0.0], [0.99, 0.0]))
     return Erratum(
         claim="T*ₚ/T* ≤ (Δmax/Δmin)² min(1/(1−psum), 1/(K pmin)), with pmin the smallest positive floor.",
-        truth="T*ₚ/T* ≤ maxₐ w*ₐ/(pₐ + (1−psum) w*ₐ) ≤ 1/(1−psum), with constant 1 and without gaps.",
+        truth="T*ₚ/T* ≤ maxₐ w*ₐ/(pₐ + (1−psum) w*ₐ) ≤ 1/(1−psum), with constant 1 and without the gaps.",
         counterexample="Ten arms with equal gaps and floors of 0.099; two arms with floors (0.99, 0), where no "
-        "constant repairs it.",
+        "constant can repair the bound.",
         figures={
             "price, ten arms": equal.ratio,
             "printed bound, ten arms": 1.0 / 0.99,
@@ -120,9 +120,9 @@ def _clipped() -> Erratum:
     means, floors = [1.0, 0.0, 0.0], [0.0, 0.295, 0.4]
     return Erratum(
         claim="w*ₚ,ₐ = pₐ for every arm with pₐ ≥ w*ₐ.",
-        truth="That holds for the best arm only.",
+        truth="That holds only for the best arm.",
         counterexample="Means (1, 0, 0) and floors (0, 0.295, 0.4): the second arm has a floor above its unconstrained "
-        "share and still gets more than its floor.",
+        "share, and its optimal share is still above the floor.",
         figures={
             "w* of the second arm": float(solve(Instance(means)).weights[1]),
             "its floor": floors[1],
@@ -148,7 +148,7 @@ def _equal_gaps() -> Erratum:
     return Erratum(
         claim="With equal gaps, no floor for the best arm and pₐ ≥ w*ₐ for the others, "
         "T*ₚ/T* = (1/(1−psum) + 1/pmin) / (1 + √(K−1))².",
-        truth="That holds where 1−psum ≤ √m pmin, with m arms at the smallest floor; equal floors are of this kind.",
+        truth="That holds if 1−psum ≤ √m pmin, where m arms have the smallest floor; equal floors satisfy this.",
         counterexample="Means (1, 0, 0) and floors (0, 0.295, 0.4).",
         figures={"printed": (1 / (1 - 0.695) + 1 / 0.295) / (1 + math.sqrt(2)) ** 2, "exact": exact},
     )
@@ -156,8 +156,8 @@ def _equal_gaps() -> Erratum:
 
 def _unitary() -> Erratum:
     return Erratum(
-        claim="Where psum = 1, T*ₚ ≤ 2/(pmin Δmax²).",
-        truth="T*ₚ ≤ 4/(pmin Δmin²), with the smallest floor of all arms.",
+        claim="If psum = 1, T*ₚ ≤ 2/(pmin Δmax²).",
+        truth="T*ₚ ≤ 4/(pmin Δmin²), where pmin is the smallest floor of all arms.",
         counterexample="Two arms with gap 1 and floors (½, ½).",
         figures={
             "T*ₚ": solve(_with_floors([1.0, 0.0], [0.5, 0.5])).characteristic_time,
@@ -173,13 +173,13 @@ def _path() -> Erratum:
     shares = runs.pulls[:, 0, 0] / runs.stopping_time[:, 0]
     return Erratum(
         claim="F-TaS is fair on sample paths: E[Nₐ(τ)/τ] ≥ pₐ.",
-        truth="E[Nₐ(τ)] ≥ pₐ E[τ], by optional stopping. Tracking and settling give fairness on every path.",
+        truth="E[Nₐ(τ)] ≥ pₐ E[τ], by optional stopping. Fairness on every path takes tracking and settling.",
         counterexample="Two arms with gap 1, floors (0.9, 0.09), δ = 0.1: 20,000 runs of F-TaS as printed.",
         figures={
             "average share of the first arm": float(shares.mean()),
             "its floor": 0.9,
             "standard error": float(shares.std() / math.sqrt(shares.size)),
-            "share of all its pulls in all trials": float(runs.pulls[:, 0, 0].sum() / runs.stopping_time.sum()),
+            "share of its pulls in the trials of all runs": float(runs.pulls[:, 0, 0].sum() / runs.stopping_time.sum()),
         },
     )
 
@@ -187,8 +187,8 @@ def _path() -> Erratum:
 def _every_round() -> Erratum:
     return Erratum(
         claim="E[Nₐ(t)] ≥ pₐ t in every round t.",
-        truth="That holds for F-TaS as printed. The published experiments begin with one pull of each arm, and then it "
-        "fails at once.",
+        truth="That holds for F-TaS as printed. The published experiments begin with one pull of each arm, which "
+        "breaks it at once.",
         counterexample="Floors (0.9, 0.09): the first arm has one pull after round 2.",
         figures={"its pulls": 1.0, "its floor times 2": 1.8},
     )
@@ -196,17 +196,17 @@ def _every_round() -> Erratum:
 
 def _threshold() -> Erratum:
     return Erratum(
-        claim="The tables use the threshold log((1 + log t)/δ), as if it kept the error below δ.",
+        claim="The tables use the threshold log((1 + log t)/δ) as if it kept the error below δ.",
         truth="It does not: the error of two arms tends to ½ as their gap vanishes (law of the iterated logarithm). "
-        "With gaps of a practical size it is cautious. Proved thresholds are among the further rows of the tables.",
-        counterexample="Two arms pulled in turn, δ = 0.1, 10,000 runs looked at now and then; standard error below "
-        "0.004.",
+        "For gaps of practical size it is conservative. The tables have further rows with proved thresholds.",
+        counterexample="Two arms pulled in turn, δ = 0.1, 10,000 runs checked at a grid of times; the standard "
+        "error is below 0.004.",
         figures={f"error at a gap of {gap:g}": _error(gap, 0.1) for gap in (1e-2, 1e-12, 1e-100)},
     )
 
 
 def _error(gap: float, delta: float, runs: int = 10_000, looks: int = 3000) -> float:
-    """How often two arms pulled in turn are told apart wrongly, if the sums are looked at on a grid of times."""
+    """How often the worse of two arms pulled in turn is declared best, if the sums are checked at a grid of times."""
     rng = np.random.default_rng(2)
     total, active, wrong, last = np.zeros(runs), np.ones(runs, dtype=bool), 0, 0.0
     for pairs in np.unique(np.round(np.geomspace(1.0, 100.0 / gap**2, looks))):

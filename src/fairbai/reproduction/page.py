@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing beside it."""
+"""The report as one self-contained HTML file."""
 
 import base64
 import math
@@ -10,63 +10,47 @@ from pathlib import Path
 
 from fairbai import __version__
 from fairbai.reproduction.errata import Erratum
+from fairbai.reproduction.figures.catalog import PaperFigure
 from fairbai.reproduction.past.section import Section, Table
 
-LONG = 40  # rows: a longer table is closed until it is asked for
+LONG = 40  # rows: longer tables are collapsed at first
 
 
 @dataclass(frozen=True)
-class Exhibit:
-    """A figure with what is to be said of it.
+class Report:
+    """What the page shows.
 
     Attributes:
-        name: Of its files.
-        place: Where it stands in the paper, such as "main text"; "beyond the paper" for our own.
-        title: In a few words.
-        caption: What it shows.
-        claim: What the paper says about it; empty for our own.
-        finding: What came out here: a verdict, then details.
-        image: Its PNG file.
+        lead: Introductory paragraphs.
+        tables: The results tables, as HTML.
+        figures: The paper's figures and ours, in their order.
+        findings: What each figure shows, by its name: a verdict, then details.
+        errata: Claims of the paper that do not hold.
+        past: The sections of the chapter "Past the paper"; without any, the chapter is left out.
     """
 
-    name: str
-    place: str
-    title: str
-    caption: str
-    claim: str
-    finding: Sequence[str]
-    image: Path
+    lead: Sequence[str]
+    tables: str
+    figures: Sequence[PaperFigure]
+    findings: Mapping[str, Sequence[str]]
+    errata: Iterable[Erratum]
+    past: Sequence[Section] = ()
 
 
-@dataclass(frozen=True)
-class PastSection:
-    """A section of the chapter "Past the paper", with the PNG files of its pictures by name."""
-
-    section: Section
-    images: Mapping[str, Path]
-
-
-def write_page(
-    path: Path,
-    lead: Sequence[str],
-    tables: str,
-    exhibits: Sequence[Exhibit],
-    errata: Iterable[Erratum],
-    past: Sequence[PastSection] = (),
-) -> None:
-    """Write the report: sentences that lead in, the tables (HTML), the figures, the errata, and what is past them."""
+def write_page(folder: Path, report: Report) -> None:
+    """Write ``index.html`` into a folder whose ``figures`` and ``past`` hold the pictures as PNG files."""
     body = [
         "<header><h1>Fair best arm identification: the paper, reproduced</h1>",
-        *(f"<p>{escape(sentence)}</p>" for sentence in lead),
-        _contents(exhibits, past),
+        *(f"<p>{escape(sentence)}</p>" for sentence in report.lead),
+        _contents(report),
         '</header><section id="tables"><h2>Tables</h2>',
-        tables,
+        report.tables,
         '</section><section id="figures"><h2>Figures</h2>',
-        *(_figure(exhibit) for exhibit in exhibits),
+        *(_figure(folder, figure, report.findings[figure.name]) for figure in report.figures),
         '</section><section id="errata"><h2>Where the paper is wrong</h2>',
-        *(_erratum(number, erratum) for number, erratum in enumerate(errata, 1)),
+        *(_erratum(number, erratum) for number, erratum in enumerate(report.errata, 1)),
         "</section>",
-        *_chapter(past),
+        *_chapter(folder, report.past),
         f"<footer>fairbai {__version__}</footer>",
     ]
     style = files("fairbai.reproduction").joinpath("page.css").read_text(encoding="utf-8")
@@ -75,17 +59,17 @@ def write_page(
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>fairbai: the paper, reproduced</title>\n<style>\n{style}</style></head><body>"
     )
-    path.write_text("\n".join([head, *body, "</body></html>\n"]), encoding="utf-8")
+    (folder / "index.html").write_text("\n".join([head, *body, "</body></html>\n"]), encoding="utf-8")
 
 
-def _contents(exhibits: Sequence[Exhibit], past: Sequence[PastSection]) -> str:
+def _contents(report: Report) -> str:
     parts = [
         ("tables", "Tables", []),
-        ("figures", "Figures", [(exhibit.name, exhibit.title) for exhibit in exhibits]),
+        ("figures", "Figures", [(figure.name, figure.title) for figure in report.figures]),
         ("errata", "Where the paper is wrong", []),
     ]
-    if past:
-        parts.append(("past", "Past the paper", [(one.section.name, one.section.title) for one in past]))
+    if report.past:
+        parts.append(("past", "Past the paper", [(section.name, section.title) for section in report.past]))
     return f'<nav aria-label="Contents"><ul>{"".join(_entry(*part) for part in parts)}</ul></nav>'
 
 
@@ -94,51 +78,50 @@ def _entry(name: str, title: str, below: Sequence[tuple[str, str]] = ()) -> str:
     return f'<li><a href="#{name}">{escape(title)}</a>{inner}</li>'
 
 
-def _figure(exhibit: Exhibit) -> str:
-    claim = f"<dt>The paper</dt><dd>{escape(exhibit.claim)}</dd>" if exhibit.claim else ""
-    details = "".join(f"<li>{escape(line)}</li>" for line in exhibit.finding[1:])
-    finding = escape(exhibit.finding[0]) + (f"<ul>{details}</ul>" if details else "")
+def _figure(folder: Path, figure: PaperFigure, findings: Sequence[str]) -> str:
+    claim = f"<dt>The paper</dt><dd>{escape(figure.claim)}</dd>" if figure.claim else ""
     return (
-        f'<figure id="{exhibit.name}"><h3>{escape(exhibit.title)} <small>{escape(exhibit.place)}</small></h3>'
-        f"{_image(exhibit.image, exhibit.caption, f'figures/{exhibit.name}')}"
-        f"<dl>{claim}<dt>Here</dt><dd>{finding}</dd></dl></figure>"
+        f'<figure id="{figure.name}"><h3>{escape(figure.title)} <small>{escape(figure.place)}</small></h3>'
+        f"{_image(folder, f'figures/{figure.name}', figure.caption)}"
+        f"<dl>{claim}<dt>Here</dt><dd>{escape(findings[0])}{_list(findings[1:])}</dd></dl></figure>"
     )
 
 
-def _image(image: Path, caption: str, files: str) -> str:
-    """A picture inside the page, what it shows, and where its files are."""
-    inside = base64.b64encode(image.read_bytes()).decode()
-    kept = " ".join(f'<a href="{files}.{kind}">{kind.upper()}</a>' for kind in ("png", "svg", "pdf"))
+def _list(lines: Sequence[str]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>" if lines else ""
+
+
+def _image(folder: Path, name: str, caption: str) -> str:
+    """An embedded picture with its caption, and links to its files."""
+    embedded = base64.b64encode((folder / f"{name}.png").read_bytes()).decode()
+    links = " ".join(f'<a href="{name}.{kind}">{kind.upper()}</a>' for kind in ("png", "svg", "pdf"))
     return (
-        f'<img alt="{escape(caption)}" src="data:image/png;base64,{inside}">'
-        f"<figcaption>{escape(caption)} <span>{kept}</span></figcaption>"
+        f'<img alt="{escape(caption)}" src="data:image/png;base64,{embedded}">'
+        f"<figcaption>{escape(caption)} <span>{links}</span></figcaption>"
     )
 
 
-def _chapter(past: Sequence[PastSection]) -> list[str]:
-    """The chapter past the paper; nothing, if it has no sections."""
+def _chapter(folder: Path, past: Sequence[Section]) -> list[str]:
     if not past:
         return []
-    return ['<section id="past"><h2>Past the paper</h2>', *(_past_section(one) for one in past), "</section>"]
+    return ['<section id="past"><h2>Past the paper</h2>', *(_section(folder, one) for one in past), "</section>"]
 
 
-def _past_section(past: PastSection) -> str:
-    section = past.section
-    headline, *rest = section.findings
-    details = "".join(f"<li>{escape(line)}</li>" for line in rest)
+def _section(folder: Path, section: Section) -> str:
+    headline, *details = section.findings
     pictures = "".join(
         f'<figure id="figure-{picture.name}"><h4>{escape(picture.title)}</h4>'
-        f"{_image(past.images[picture.name], picture.caption, f'past/{picture.name}')}</figure>"
+        f"{_image(folder, f'past/{picture.name}', picture.caption)}</figure>"
         for picture in section.pictures
     )
     return (
         f'<section id="{section.name}"><h3>{escape(section.title)}</h3><p><strong>{escape(headline)}</strong></p>'
-        f"{f'<ul>{details}</ul>' if details else ''}{''.join(map(_table, section.tables))}{pictures}</section>"
+        f"{_list(details)}{''.join(map(_table, section.tables))}{pictures}</section>"
     )
 
 
 def _table(table: Table) -> str:
-    """Words stand to the left, numbers to the right; a heading stands where its column does."""
+    """Words are aligned to the left, numbers to the right, and a heading like its column."""
     columns = list(zip(*table.rows, strict=True)) or [()] * len(table.header)
     head = "".join(
         f'<th scope="col"{_side("".join(column[:1]))}>{escape(name)}</th>'
@@ -150,7 +133,7 @@ def _table(table: Table) -> str:
         for first, *rest in table.rows
     )
     whole = (
-        f'<div class="scroll"><table class="past"><caption>{escape(table.title)} '
+        f'<div class="scroll" tabindex="0"><table class="past"><caption>{escape(table.title)} '
         f'<a href="past/{table.name}.csv">CSV</a></caption><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )

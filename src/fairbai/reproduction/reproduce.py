@@ -1,70 +1,78 @@
-"""The paper's whole evaluation, done again and laid beside the paper: tables, figures, and one page with both."""
+"""Reproduces the paper's whole evaluation: tables, figures, and one page that puts them beside the paper's claims."""
 
 from pathlib import Path
 
 from fairbai.charts import style
-from fairbai.reproduction import table_formats
-from fairbai.reproduction import tables
 from fairbai.reproduction.errata import errata
-from fairbai.reproduction.page import Exhibit, PastSection, write_page
-from fairbai.reproduction.paper import FIGURES, PaperFigure
+from fairbai.reproduction.figures.catalog import FIGURES
+from fairbai.reproduction.page import Report, write_page
 from fairbai.reproduction.past.chapter import save_section, sections
 from fairbai.reproduction.studies import Results, run_studies
-from fairbai.reproduction.tables import TableCell
+from fairbai.reproduction.tables import cells as tables
+from fairbai.reproduction.tables import formats
+from fairbai.reproduction.tables.cells import TableCell
 from fairbai.simulation.progress import progress_bar
 
 
 def reproduce_tables(runs: int, output: Path, seed: int = 0, progress: bool = False) -> str:
     """Write ``tables.csv`` and ``tables.tex`` into a folder; returns the tables as text.
 
-    The runs are kept there too: after an interruption, or with more ``runs``, the same call goes on.
+    The runs are kept there as well: after an interruption, or with more ``runs``, the same call continues from them.
     """
     _, cells = _tables(runs, output, seed, progress)
-    return table_formats.to_text(cells)
+    return formats.to_text(cells)
 
 
 def reproduce_all(runs: int, output: Path, seed: int = 0, progress: bool = False) -> str:
-    """Write the tables, all figures, what is past the paper and ``index.html``, the report.
+    """Write the tables, all figures, the chapter past the paper and ``index.html``, the report.
 
     Returns:
-        What agrees, in a sentence.
+        A sentence that says how many cells of the tables agree.
     """
     results, cells = _tables(runs, output, seed, progress)
-    exhibits = []
-    with progress_bar(len(FIGURES), progress, unit="figures") as bar:
-        for figure in FIGURES:
-            exhibits.append(_exhibit(figure, results, output / "figures"))
-            bar.update(1)
-    past = [
-        PastSection(section, save_section(section, output / "past"))
-        for section in sections(results, runs, seed, progress)
-    ]
-    lead = [
-        "Russo and Vannella's paper “Fair Best Arm Identification with Fixed Confidence” introduces F-TaS and compares "
-        "it with TaS and Uniform Fair. Here its tables and figures are computed anew by fairbai and stand beside what "
-        "the paper says of them.",
-        f"Every mean is over {runs:,} runs or more of seed {seed}. {_verdict(cells)}",
-        "The paper's rows use the threshold log((1 + log t)/δ), which is a heuristic; the rows marked as proved use "
-        "thresholds whose error is at most δ.",
-        "The last chapter goes past the paper: what our own rules do that the paper's do not.",
-    ]
-    write_page(output / "index.html", lead, table_formats.to_html(cells), exhibits, errata(), past)
-    return _verdict(cells)
+    _draw_figures(results, output / "figures", progress)
+    past = []
+    for section in sections(results, runs, seed, progress):
+        save_section(section, output / "past")
+        past.append(section)
+    verdict = _verdict(cells)
+    report = Report(
+        lead=_lead(verdict, runs, seed),
+        tables=formats.to_html(cells),
+        figures=FIGURES,
+        findings={figure.name: figure.finding(results) for figure in FIGURES},
+        errata=errata(),
+        past=past,
+    )
+    write_page(output, report)
+    return verdict
 
 
 def _tables(runs: int, output: Path, seed: int, progress: bool) -> tuple[Results, list[TableCell]]:
     results = run_studies(runs, seed, output, progress)
     cells = tables.table_cells(results)
     tables.write_csv(cells, output / "tables.csv")
-    (output / "tables.tex").write_text(table_formats.to_latex(cells), encoding="utf-8")
+    (output / "tables.tex").write_text(formats.to_latex(cells), encoding="utf-8")
     return results, cells
 
 
-def _exhibit(figure: PaperFigure, results: Results, folder: Path) -> Exhibit:
-    image, _, _ = style.save(figure.draw(results), folder, figure.name)
-    return Exhibit(
-        figure.name, figure.place, figure.title, figure.caption, figure.claim, figure.finding(results), image
-    )
+def _draw_figures(results: Results, folder: Path, progress: bool) -> None:
+    with progress_bar(len(FIGURES), progress, unit="figures") as bar:
+        for figure in FIGURES:
+            style.save(figure.draw(results), folder, figure.name)
+            bar.update(1)
+
+
+def _lead(verdict: str, runs: int, seed: int) -> list[str]:
+    return [
+        "Russo and Vannella's paper “Fair Best Arm Identification with Fixed Confidence” introduces F-TaS and compares "
+        "it with TaS and Uniform Fair. This page shows the paper's tables and figures as recomputed by fairbai, next "
+        "to what the paper says about them.",
+        f"Every mean is over at least {runs:,} runs, with seed {seed}. {verdict}",
+        "The paper's rows use the threshold log((1 + log t)/δ), which is a heuristic; the rows marked “proved” use "
+        "thresholds whose error is at most δ.",
+        "The last chapter goes past the paper: what our own rules achieve that the paper's do not.",
+    ]
 
 
 def _verdict(cells: list[TableCell]) -> str:

@@ -1,10 +1,10 @@
 """The instances of the paper's experiments, each declared once.
 
 The paper is Russo and Vannella, "Fair Best Arm Identification with Fixed Confidence". All rewards are Gaussian with
-variance 1. Floors are either known beforehand (*prespecified*) or follow from the means (*theta_dependent*), and
-either ask for trials where the search needs them anyway (*agonistic*) or where it does not (*antagonistic*).
+variance 1. Floors are either known beforehand (*prespecified*) or depend on the means (*theta_dependent*), and they
+require trials either where the search needs them anyway (*agonistic*) or where it does not (*antagonistic*).
 
-Instances are built on first use: ``rates.blended`` has to solve them first.
+Instances are built on first use because ``rates.blended`` has to solve them.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ Model = Literal["linear", "equal gaps", "scheduling"]
 SIDES: tuple[Side, Side] = ("agonistic", "antagonistic")
 CONSTRAINTS = {"prespecified": "pre-specified floors", "theta_dependent": "θ-dependent floors"}
 
-# The data rate of every user of the wireless cell when it alone is served; see fairbai.environments.
+# The data rate of each user of the wireless cell when served alone; see fairbai.environments.
 CELL_MEANS = (
     0.4371131578979562,
     0.3181990531355569,
@@ -43,46 +43,49 @@ _LEARNED = {"agonistic": rates.InverseGap, "antagonistic": rates.Gap}
 
 
 @dataclass(frozen=True, eq=False)
-class PaperSetting:
-    """An instance of the paper and where it belongs.
+class PaperScenario:
+    """One of the paper's instances and where it appears.
 
     Attributes:
-        table: The results table that has it; None for those of the appendix alone.
-        constraints: Whether the floors are known beforehand or follow from the means.
-        setting: Whether the floors help the search for the best arm or hinder it.
-        model: What the means look like.
-        instance: The question itself.
-        title: A heading.
+        table: The results table that contains it; None if only the appendix does.
+        constraints: Whether the floors are known beforehand or depend on the means.
+        side: Whether the floors help the search for the best arm or hinder it.
+        model: The shape of the means.
+        instance: The instance itself.
     """
 
     table: Table | None
     constraints: Constraints
-    setting: Side
+    side: Side
     model: Model
     instance: Instance
-    title: str
 
     @property
     def name(self) -> str:
-        """A name for files: model, constraints and setting."""
-        return f"{self.model}-{self.constraints}-{self.setting}".replace(" ", "-").replace("_", "-")
+        """A name for files: model, constraints and side."""
+        return f"{self.model}-{self.constraints}-{self.side}".replace(" ", "-").replace("_", "-")
+
+    @property
+    def title(self) -> str:
+        """The same as a heading."""
+        return f"{self.model.capitalize()}, {CONSTRAINTS[self.constraints]}, {self.side}"
 
 
 def linear_means(arms: int, top: float) -> Array:
-    """Means at equal distances from 0 to ``top``: the last arm is the best."""
+    """Evenly spaced means from 0 to ``top``; the last arm is the best."""
     return np.linspace(0.0, top, arms)
 
 
 def equal_gap_means(arms: int, gap: float) -> Array:
-    """All means 0 but the last, which is better by ``gap``."""
+    """All means are 0 except the last, which is ``gap``."""
     means = np.zeros(arms)
     means[-1] = gap
     return means
 
 
 @cache
-def table_settings() -> tuple[PaperSetting, ...]:
-    """The eight settings of the paper's two results tables, in the order of their columns."""
+def table_scenarios() -> tuple[PaperScenario, ...]:
+    """The eight scenarios of the paper's two results tables, in the order of their columns."""
     ten = linear_means(10, 10 / 2.5)
     fifteen = linear_means(15, 5.0)
     cell = np.array(CELL_MEANS)
@@ -95,35 +98,28 @@ def table_settings() -> tuple[PaperSetting, ...]:
 
 
 @cache
-def equal_gap_settings() -> tuple[PaperSetting, ...]:
-    """The two settings with equal gaps, which only the appendix has."""
+def equal_gap_scenarios() -> tuple[PaperScenario, ...]:
+    """The two scenarios with equal gaps, which appear only in the appendix."""
     means = equal_gap_means(10, 10 / 5)
     return tuple(_prespecified(None, "equal gaps", means, 0.99, side) for side in SIDES)
 
 
 def select(
-    model: Model | None = None, constraints: Constraints | None = None, setting: Side | None = None
-) -> tuple[PaperSetting, ...]:
-    """The settings of the paper, all ten or those that fit."""
-    asked = {"model": model, "constraints": constraints, "setting": setting}
+    model: Model | None = None, constraints: Constraints | None = None, side: Side | None = None
+) -> tuple[PaperScenario, ...]:
+    """The paper's ten scenarios, or those that match every given argument."""
+    asked = {"model": model, "constraints": constraints, "side": side}
     return tuple(
         one
-        for one in (*table_settings(), *equal_gap_settings())
+        for one in (*table_scenarios(), *equal_gap_scenarios())
         if all(value is None or getattr(one, name) == value for name, value in asked.items())
     )
 
 
-def _prespecified(table: Table | None, model: Model, means: Array, p0: float, side: Side) -> PaperSetting:
+def _prespecified(table: Table | None, model: Model, means: Array, p0: float, side: Side) -> PaperScenario:
     rate = rates.blended(Instance(means), p0, _ALPHA[side])
-    return _setting(table, "prespecified", side, model, Instance(means, rates=rate))
+    return PaperScenario(table, "prespecified", side, model, Instance(means, rates=rate))
 
 
-def _theta_dependent(table: Table | None, model: Model, means: Array, p0: float, side: Side) -> PaperSetting:
-    return _setting(table, "theta_dependent", side, model, Instance(means, rates=_LEARNED[side](p0)))
-
-
-def _setting(
-    table: Table | None, constraints: Constraints, side: Side, model: Model, instance: Instance
-) -> PaperSetting:
-    title = f"{model.capitalize()}, {CONSTRAINTS[constraints]}, {side}"
-    return PaperSetting(table, constraints, side, model, instance, title)
+def _theta_dependent(table: Table | None, model: Model, means: Array, p0: float, side: Side) -> PaperScenario:
+    return PaperScenario(table, "theta_dependent", side, model, Instance(means, rates=_LEARNED[side](p0)))

@@ -8,13 +8,14 @@ import pytest
 from fairbai.reproduction.past import edge
 from fairbai.reproduction.past.section import Section
 from fairbai.simulation import simulate_edges
+from tests.reproduction.conftest import SmallReport
 
-pytestmark = pytest.mark.slow_without_jit
+pytestmark = [pytest.mark.slow_without_jit, pytest.mark.xdist_group("report")]
 
 
-@pytest.fixture(scope="module")
-def section() -> Section:
-    return edge.section(runs=6, seed=3, progress=False)
+@pytest.fixture
+def section(report: SmallReport) -> Section:
+    return report.sections["edge-nodes"]
 
 
 def test_every_cell_has_a_row(section: Section) -> None:
@@ -25,11 +26,11 @@ def test_every_cell_has_a_row(section: Section) -> None:
     assert {row[-1] for row in settling.rows} == {"0"}
 
 
-def test_a_row_is_that_of_its_runs(section: Section) -> None:
+def test_a_row_is_that_of_its_runs(section: Section, report: SmallReport) -> None:
     known, _ = edge.chosen()
     row = next(row for row in section.tables[0].rows if row[2:4] == ["16", "100"])
     runs, plain = (
-        simulate_edges(known.instance, 0.01, batch, nodes, runs=6, seed=3, maximum_rounds=10_000_000)
+        simulate_edges(known.instance, 0.01, batch, nodes, runs=report.runs, maximum_rounds=10_000_000)
         for batch, nodes in ((100, 16), (1, 1))
     )
     made, expected = runs.stopping_time.mean(), plain.stopping_time.mean()

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from fairbai.charts import style
 from fairbai.reproduction.past import limits
+from tests.reproduction.conftest import SmallReport
 
 
 @pytest.mark.parametrize("name", ["Linear", "Scheduling"])
@@ -40,10 +40,9 @@ def test_price_of_groups(name: str) -> None:
 
 
 @pytest.mark.slow_without_jit
-def test_section(tmp_path) -> None:
-    found = limits.section(runs=4, seed=1, progress=False)
-    assert found.findings[0].endswith("the largest violation of 32 runs is 0.")
+@pytest.mark.xdist_group("report")
+def test_section(report: SmallReport) -> None:
+    found = report.sections["limits"]
+    assert found.findings[0].endswith(f"in {2 * len(limits.RULES) * report.runs} runs is 0.")
     for table in found.tables:
         assert all(len(row) == len(table.header) for row in table.rows)
-    for picture in found.pictures:
-        assert all(path.stat().st_size > 0 for path in style.save(picture.figure, tmp_path, picture.name))

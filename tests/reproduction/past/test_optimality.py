@@ -11,13 +11,14 @@ import fairbai as fb
 from fairbai.reproduction.past import optimality
 from fairbai.reproduction.past.optimality import DELTAS, INSTANCES, RULES
 from fairbai.reproduction.past.section import Section
+from tests.reproduction.conftest import SmallReport
 
-pytestmark = pytest.mark.slow_without_jit
+pytestmark = [pytest.mark.slow_without_jit, pytest.mark.xdist_group("report")]
 
 
-@pytest.fixture(scope="module")
-def section() -> Section:
-    return optimality.section(runs=4, seed=3)
+@pytest.fixture
+def section(report: SmallReport) -> Section:
+    return report.sections["optimality"]
 
 
 def test_a_curve_is_the_mean_of_its_runs() -> None:

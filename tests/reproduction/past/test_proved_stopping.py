@@ -8,55 +8,42 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from fairbai.reproduction import scenarios as settings
-from fairbai.reproduction.past import proved_stopping
-from fairbai.reproduction.past.proved_stopping import Error, wrong_answers
+from fairbai.reproduction import scenarios
+from fairbai.reproduction.past.proved_stopping import FAMILIES, TIED, Error, wrong_answers
 from fairbai.reproduction.past.section import Section
-from fairbai.reproduction.studies import DELTAS, PROVED, Results
-from tests.reproduction.test_studies import made_results
+from fairbai.reproduction.studies import DELTAS, PROVED
+from tests.reproduction.conftest import SmallReport
+
+pytestmark = [pytest.mark.slow_without_jit, pytest.mark.xdist_group("report")]
 
 
-@pytest.fixture(scope="module")
-def results() -> Results:
-    return made_results()
+@pytest.fixture
+def section(report: SmallReport) -> Section:
+    return report.sections["proved-stopping"]
 
 
-@pytest.fixture(scope="module")
-def section(results: Results) -> Section:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(proved_stopping, "LONG", 400)
-        patch.setattr(proved_stopping, "SHORT", 100)
-        patch.setattr(proved_stopping, "KAPPAS", (1.5, 15.0))
-        patch.setattr(proved_stopping, "WRONG_BY", (0.1, 1.0, 10.0))
-        patch.setattr(proved_stopping, "FAMILIES", {"easy": fb.Instance([0.9, 0.2], fb.Bernoulli())})
-        return proved_stopping.section(results, runs=2, seed=1, progress=False)
-
-
-@pytest.mark.slow_without_jit
-def test_trials_are_those_of_the_studies(section: Section, results: Results) -> None:
+def test_trials_are_those_of_the_studies(section: Section, report: SmallReport) -> None:
+    results = report.results
     table = section.tables[0]
     assert list(table.header[3:]) == list(PROVED)
-    first, rule = settings.table_settings()[0], next(iter(PROVED))
+    first, rule = scenarios.table_scenarios()[0], next(iter(PROVED))
     above = results.proved.runs(first.name, "FairTopTwo", rule).stopping_time[:, 0].mean()
     below = results.ours.runs(first.name, "FairTopTwo", "heuristic", False).stopping_time[:, 0].mean()
     assert table.rows[0][2:4] == [f"{below:.0f}", f"{above / below:.2f}"]
     assert len(table.rows) == (8 + 1) * len(DELTAS)
 
 
-@pytest.mark.slow_without_jit
 def test_every_table_is_rectangular(section: Section) -> None:
     for table in section.tables:
         assert all(len(row) == len(table.header) for row in table.rows), table.name
-    assert [len(table.rows) for table in section.tables[1:]] == [3, 10]
+    assert [len(table.rows) for table in section.tables[1:]] == [3 * len(FAMILIES), 2 * len(TIED) + 2]
 
 
-@pytest.mark.slow_without_jit
 def test_findings_have_numbers(section: Section) -> None:
     assert len(section.findings) == 4
     assert not any("nan" in sentence or "inf" in sentence for sentence in section.findings)
 
 
-@pytest.mark.slow_without_jit
 def test_the_figure_has_both_panels(section: Section) -> None:
     left, right = section.pictures[0].figure.axes
     assert len(left.get_lines()) == 4
@@ -64,7 +51,6 @@ def test_the_figure_has_both_panels(section: Section) -> None:
     assert all(np.isfinite(line.get_ydata()).all() for line in left.get_lines())  # type: ignore[arg-type]
 
 
-@pytest.mark.slow_without_jit
 def test_wrong_answers_are_the_same_every_time() -> None:
     found = [wrong_answers(fb.Gaussian(), 0.0, fb.stopping.Heuristic(), 300, 200, seed) for seed in (1, 1, 2)]
     assert found[0] == found[1] != found[2]

@@ -1,1 +1,1 @@
-"""The chapter "Past the paper": one module a section, and ``chapter.py`` for their order."""
+"""The chapter "Past the paper": one module per section; ``chapter`` has their order."""

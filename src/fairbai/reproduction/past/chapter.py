@@ -1,49 +1,45 @@
-"""The chapter "Past the paper": its sections, in the order of the page, and the files that they become."""
+"""The chapter "Past the paper": its sections in the order of the page, and how they are saved."""
 
 import csv
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fairbai.charts import style
-from fairbai.reproduction.past import dominance
-from fairbai.reproduction.past import edge
-from fairbai.reproduction.past import learned_floors
-from fairbai.reproduction.past import limits
-from fairbai.reproduction.past import optimality
-from fairbai.reproduction.past import proved_stopping
+from fairbai.reproduction.past import dominance, edge, learned_floors, limits, optimality, proved_stopping
 from fairbai.reproduction.past.section import Section, Table
 from fairbai.reproduction.studies import Results
 
 Write = Callable[[Results, int, int, bool], Section]
-"""Writes a section from the runs of the report, the number of its own runs, their seed, and whether to show bars."""
+"""Writes a section, given the runs of the report, the number of runs of its own, their seed, and ``progress``."""
 
 
-def _on_its_own(section: Callable[[int, int, bool], Section]) -> Write:
+def _without_results(section: Callable[[int, int, bool], Section]) -> Write:
     return lambda _, runs, seed, progress: section(runs, seed, progress)
 
 
 SECTIONS: tuple[Write, ...] = (
     lambda results, *_: dominance.section(results),
-    _on_its_own(learned_floors.section),
-    _on_its_own(optimality.section),
+    _without_results(learned_floors.section),
+    _without_results(optimality.section),
     proved_stopping.section,
-    _on_its_own(limits.section),
-    _on_its_own(edge.section),
+    _without_results(limits.section),
+    _without_results(edge.section),
 )
 
 
 def sections(results: Results, runs: int, seed: int = 0, progress: bool = False) -> Iterator[Section]:
-    """Simulate and write one section after the other."""
+    """Simulate and write the sections, one after the other."""
     for write in SECTIONS:
         yield write(results, runs, seed, progress)
 
 
-def save_section(section: Section, folder: Path) -> dict[str, Path]:
-    """Write every table as CSV and every picture as PNG, SVG and PDF; returns the PNG files by name."""
+def save_section(section: Section, folder: Path) -> None:
+    """Write every table as CSV and every picture as PNG, SVG and PDF."""
     folder.mkdir(parents=True, exist_ok=True)
     for table in section.tables:
         _write_csv(table, folder / f"{table.name}.csv")
-    return {picture.name: style.save(picture.figure, folder, picture.name)[0] for picture in section.pictures}
+    for picture in section.pictures:
+        style.save(picture.figure, folder, picture.name)
 
 
 def _write_csv(table: Table, path: Path) -> None:

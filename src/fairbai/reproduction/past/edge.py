@@ -1,6 +1,6 @@
-"""Edge nodes: what it costs that they follow a published policy and report only every B trials.
+"""Edge nodes: the cost of following a published policy and reporting only every B trials.
 
-docs/edge.md describes the model. All runs have the proved threshold ``Mixture`` and delta = 0.01.
+docs/edge.md describes the model. All runs use the proved threshold ``Mixture`` and delta = 0.01.
 """
 
 import itertools
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairbai.problems.checks import Array
-from fairbai.reproduction import scenarios as settings
 from fairbai.charts import style
+from fairbai.problems.checks import Array
+from fairbai.reproduction import scenarios
 from fairbai.reproduction.past.section import Picture, Section, Table
-from fairbai.reproduction.scenarios import PaperSetting
+from fairbai.reproduction.scenarios import PaperScenario
 from fairbai.reproduction.studies import MAXIMUM_ROUNDS
 from fairbai.sampling import FairTopTwo, FairTrackAndStop, SamplingRule
 from fairbai.simulation import Runs, simulate_edges
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DELTA = 0.01
 BATCHES = (1, 10, 100, 1000, 10_000)
 NODES = (1, 4, 16, 64)
-MOST = 64_000  # trials on their way at once: more say nothing new, and take long
+MAX_IN_FLIGHT = 64_000  # trials not yet reported: larger cells show nothing new and take long
 SETTLED = tuple(itertools.product((1, 16), (10, 100, 1000)))
 
 LOOKS = {
@@ -42,7 +42,7 @@ LOOKS = {
 
 @dataclass(frozen=True)
 class Way:
-    """A rule of the server and how the nodes follow its policies."""
+    """A rule of the server, and how the nodes follow its policies."""
 
     name: str
     rule: SamplingRule
@@ -59,9 +59,9 @@ WAYS = (
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """The runs of one batch size and number of nodes; ``expected`` are the trials of one node that reports each."""
+    """The runs for one batch size and number of nodes; ``expected`` are the trials of one node without batches."""
 
-    setting: PaperSetting
+    scenario: PaperScenario
     way: Way
     nodes: int
     batch: int
@@ -69,40 +69,40 @@ class Cell:
     expected: float
 
     @property
-    def on_their_way(self) -> int:
-        """Trials that are in the hands of the nodes."""
+    def in_flight(self) -> int:
+        """Trials that the nodes have not reported yet."""
         return self.nodes * self.batch
 
     @property
     def trials(self) -> float:
-        """All that were made."""
+        """Mean of all trials made."""
         return float(self.runs.stopping_time.mean())
 
     @property
     def overhead(self) -> float:
-        """Trials in addition, as a share of the expected ones."""
+        """Additional trials, relative to the expected ones."""
         return self.trials / self.expected - 1.0
 
     @property
     def violation(self) -> float:
-        """At the stop, over all trials that were made."""
+        """Mean violation at the stop, over all trials made."""
         return float(self.runs.violation.mean())
 
 
-def chosen() -> tuple[PaperSetting, PaperSetting]:
-    """A setting with floors that are known beforehand, and one whose floors follow from the means."""
-    (known,) = settings.select("linear", "prespecified", "antagonistic")
-    (learned,) = settings.select("scheduling", "theta_dependent", "agonistic")
+def chosen() -> tuple[PaperScenario, PaperScenario]:
+    """A scenario with floors that are known beforehand, and one whose floors depend on the means."""
+    (known,) = scenarios.select("linear", "prespecified", "antagonistic")
+    (learned,) = scenarios.select("scheduling", "theta_dependent", "agonistic")
     return known, learned
 
 
 def grid() -> list[tuple[int, int]]:
-    """Nodes and batch sizes; the first is one node that reports every trial."""
-    return [(nodes, batch) for nodes, batch in itertools.product(NODES, BATCHES) if nodes * batch <= MOST]
+    """Numbers of nodes and batch sizes; the first is one node that reports every trial."""
+    return [(nodes, batch) for nodes, batch in itertools.product(NODES, BATCHES) if nodes * batch <= MAX_IN_FLIGHT]
 
 
 def section(runs: int, seed: int, progress: bool) -> Section:
-    """Simulate the nodes and describe what came out."""
+    """Simulate the nodes and describe the results."""
     cells, extras = _simulated(runs, seed, progress)
     return Section(
         name="edge-nodes",
@@ -113,17 +113,17 @@ def section(runs: int, seed: int, progress: bool) -> Section:
             Picture(
                 "edge-batches",
                 "Trials and violation against the batch size",
-                "All trials that were made over those of one node that reports every trial (above), and the mean "
-                "violation at the stop (below), against the trials B between two reports of a node. Colours and "
-                "markers are numbers of nodes M, line styles the rule and how nodes follow its policies.",
+                "All trials made, relative to one node that reports every trial (top), and the mean violation at the "
+                "stop (bottom), against the number B of trials between two reports of a node. Colours and "
+                "markers show the number of nodes M, line styles the rule and how the nodes follow its policies.",
                 _curves(cells),
             ),
             Picture(
                 "edge-rule",
-                "The overhead against the rule for choosing B",
-                "Trials in addition, as a share of the expected trials T, against M B / T: the number of nodes matters "
-                f"only through the product. The line is the rule, overhead = {COST:g} M B / T. Cells in which M B is "
-                "less than 2 % of T are left out, and bars are 95 % intervals.",
+                "The overhead compared with the rule for choosing B",
+                "Additional trials relative to the expected trials T, against M B / T: the number of nodes matters "
+                f"only through the product. The line is the rule, overhead = {COST:g} M B / T. Cells with M B below "
+                "2 % of T are left out; bars are 95 % intervals.",
                 _rule(cells),
             ),
         ),
@@ -131,70 +131,80 @@ def section(runs: int, seed: int, progress: bool) -> Section:
 
 
 def _simulated(runs: int, seed: int, progress: bool) -> tuple[list[Cell], list[tuple[Cell, Cell]]]:
-    """All cells, and pairs of cells without and with settling (of the floors that are known beforehand)."""
+    """All cells, and pairs of cells without and with settling (for the floors that are known beforehand)."""
     shared: dict[str, Any] = {"deltas": DELTA, "runs": runs, "seed": seed, "maximum_rounds": MAXIMUM_ROUNDS}
     cells, extras = [], []
     known, _ = chosen()
     total = 2 * len(WAYS) * len(grid()) + 2 * len(SETTLED)
     with progress_bar(total, progress, unit="cells") as bar:
-        for setting, way in itertools.product(chosen(), WAYS):
+        for scenario, way in itertools.product(chosen(), WAYS):
             expected = 0.0
             for nodes, batch in grid():
-                one = _cell(setting, way, nodes, batch, expected, **shared)
+                one = _cell(scenario, way, nodes, batch, expected, **shared)
                 expected = expected or one.trials
-                cells.append(Cell(setting, way, nodes, batch, one.runs, expected))
+                cells.append(Cell(scenario, way, nodes, batch, one.runs, expected))
                 bar.update(1)
-                if setting is known and way.name.startswith("FairTopTwo") and (nodes, batch) in SETTLED:
-                    extras.append((cells[-1], _cell(setting, way, nodes, batch, expected, settle=True, **shared)))
+                if scenario is known and way.name.startswith("FairTopTwo") and (nodes, batch) in SETTLED:
+                    extras.append((cells[-1], _cell(scenario, way, nodes, batch, expected, settle=True, **shared)))
                     bar.update(1)
     return cells, extras
 
 
-def _cell(setting: PaperSetting, way: Way, nodes: int, batch: int, expected: float, **shared: Any) -> Cell:
-    runs = simulate_edges(setting.instance, batch=batch, nodes=nodes, draws=way.draws, sampling=way.rule, **shared)
-    return Cell(setting, way, nodes, batch, runs, expected)
+def _cell(scenario: PaperScenario, way: Way, nodes: int, batch: int, expected: float, **shared: Any) -> Cell:
+    runs = simulate_edges(scenario.instance, batch=batch, nodes=nodes, draws=way.draws, sampling=way.rule, **shared)
+    return Cell(scenario, way, nodes, batch, runs, expected)
 
 
-def _of(cells: list[Cell], setting: PaperSetting, way: Way) -> list[Cell]:
-    return [cell for cell in cells if cell.setting is setting and cell.way is way]
+def _of(cells: list[Cell], scenario: PaperScenario, way: Way) -> list[Cell]:
+    return [cell for cell in cells if cell.scenario is scenario and cell.way is way]
 
 
 def _clear(cells: list[Cell]) -> list[Cell]:
-    """Cells whose overhead can be told from the spread of the runs, if there are many."""
-    return [cell for cell in cells if cell.on_their_way >= 0.02 * cell.expected]
+    """Cells whose overhead stands out from the noise, given enough runs."""
+    return [cell for cell in cells if cell.in_flight >= 0.02 * cell.expected]
 
 
 def _findings(cells: list[Cell], extras: list[tuple[Cell, Cell]]) -> list[str]:
     known, learned = chosen()
-    quotas = [cell for setting in chosen() for cell in _of(cells, setting, WAYS[0])]
-    large = [cell for cell in quotas if cell.on_their_way >= 0.25 * cell.expected]
-    prices = np.array([cell.overhead * cell.expected / cell.on_their_way for cell in large])
+    quotas = [cell for scenario in chosen() for cell in _of(cells, scenario, WAYS[0])]
+    large = [cell for cell in quotas if cell.in_flight >= 0.25 * cell.expected]
+    prices = np.array([cell.overhead * cell.expected / cell.in_flight for cell in large])
     worst = [max(cell.violation for cell in _of(cells, known, way)) for way in WAYS]
     start = [_of(cells, known, way)[0].violation for way in WAYS]
     moved = [_of(cells, learned, WAYS[0])[0].violation, max(cell.violation for cell in _of(cells, learned, WAYS[0]))]
     most = {way: max(_extra(*pair) for pair in extras if pair[0].way.draws == way) for way in ("quota", "random")}
     settled = max(float(after.runs.violation.max()) for _, after in extras)
     return [
-        "What batches cost depends on the trials in the hands of the nodes, M B: where these are at least a quarter of "
-        f"the expected trials T, the price of FairTopTwo with quotas is {prices.min():.2f} to {prices.max():.2f} "
-        f"trials for each of them, and the rule for choosing B, B = ε T / ({COST:g} M), promises at most {COST:g}.",
+        "The cost of batches depends on M B, the trials that the nodes have not reported yet: where M B is at least a "
+        f"quarter of the expected trials T, each of them costs FairTopTwo with quotas {prices.min():.2f} to "
+        f"{prices.max():.2f} trials. The rule for choosing B, B = ε T / ({COST:g} M), allows for {COST:g}.",
         f"With floors that are known beforehand and nodes that follow the policy by quotas, the mean violation of "
         f"FairTopTwo is at most {worst[0]:.3%} for every B up to {BATCHES[-1]:,} and every M ({start[0]:.3%} without "
-        f"batches); with random draws it rises to {worst[1]:.3%}, and that of F-TaS is {start[2]:.3%} from the start.",
-        f"With floors that follow from the means it is {moved[0]:.2%} without batches and at most {moved[1]:.2%} with "
-        "them: what is missing is knowledge of the floors, not trials.",
-        f"Settling after the last report brings every violation to {settled:g}, with at most {most['quota']:.2%} more "
+        f"batches); with random draws it rises to {worst[1]:.3%}. F-TaS has {start[2]:.3%} even without batches.",
+        f"With floors that depend on the means it is {moved[0]:.2%} without batches and at most {moved[1]:.2%} with "
+        "them: it comes from estimating the floors, not from the batches.",
+        f"Settling after the last report reduces every violation to {settled:g}, with at most {most['quota']:.2%} more "
         f"trials for quotas and {most['random']:.2%} for random draws.",
     ]
 
 
 def _extra(before: Cell, after: Cell) -> float:
-    """Trials of settling, as a share of those before it."""
+    """Trials of settling, relative to those before it."""
     return after.trials / before.trials - 1.0
 
 
 def _table(cells: list[Cell]) -> Table:
-    header = ("setting", "rule", "M", "B", "trials counted", "all trials", "overhead", "rule says", "violation")
+    header = (
+        "setting",
+        "rule",
+        "M",
+        "B",
+        "trials at the decision",
+        "all trials",
+        "overhead",
+        "predicted overhead",
+        "violation",
+    )
     return Table("edge-batches", "Trials and violation by batch size B and nodes M", header, list(_rows(cells)))
 
 
@@ -203,14 +213,14 @@ def _rows(cells: list[Cell]) -> Iterator[list[str]]:
         trials, trials_ci95 = mean_and_ci95(cell.runs.stopping_time[:, 0])
         violation, violation_ci95 = mean_and_ci95(cell.runs.violation[:, 0])
         yield [
-            cell.setting.title,
+            cell.scenario.title,
             cell.way.name,
             f"{cell.nodes}",
             f"{cell.batch:,}",
             f"{cell.runs.decision_time.mean():,.0f}",
             f"{trials:,.0f} ± {trials_ci95:,.0f}",
             f"{cell.overhead:.1%}",
-            f"{COST * cell.on_their_way / cell.expected:.1%}",
+            f"{COST * cell.in_flight / cell.expected:.1%}",
             f"{violation:.3%} ± {violation_ci95:.3%}",
         ]
 
@@ -228,33 +238,33 @@ def _settling_table(extras: list[tuple[Cell, Cell]]) -> Table:
         for before, after in extras
     ]
     title = f"Settling after the last report ({chosen()[0].title})"
-    header = ("rule", "M", "B", "violation before", "more trials", "largest violation after")
+    header = ("rule", "M", "B", "violation before", "additional trials", "largest violation after")
     return Table("edge-settling", title, header, rows)
 
 
 @style.applied()
 def _curves(cells: list[Cell]) -> "Figure":
     figure, axes = style.panels(style.TWO_COLUMNS, 5.4, 2, 2, sharex=True)
-    for column, setting in enumerate(chosen()):
+    for column, scenario in enumerate(chosen()):
         for way, nodes in itertools.product(WAYS, NODES):
-            found = [cell for cell in _of(cells, setting, way) if cell.nodes == nodes]
+            found = [cell for cell in _of(cells, scenario, way) if cell.nodes == nodes]
             sizes = [cell.batch for cell in found]
             look: dict[str, Any] = {"color": LOOKS[nodes].color, "marker": LOOKS[nodes].marker, "markersize": 3.2}
             look |= {"linestyle": way.linestyle, "linewidth": 1.1}
             axes[column].plot(sizes, [1.0 + cell.overhead for cell in found], **look)
             axes[column + 2].plot(sizes, [100.0 * cell.violation for cell in found], **look)
-        axes[column].set_title(setting.title.replace(", ", ",\n"))
+        axes[column].set_title(scenario.title.replace(", ", ",\n"))
         axes[column].set_yscale("log")
         axes[column + 2].set(xscale="log", xlabel="trials between two reports of a node, $B$")
         axes[column + 2].set_ylim(bottom=0.0)
-    axes[0].set_ylabel("all trials, over those without batches")
+    axes[0].set_ylabel("all trials, relative to no batches")
     axes[2].set_ylabel("violation at the stop, %")
     _legend(figure)
     return figure
 
 
 def _legend(figure: "Figure") -> None:
-    """Numbers of nodes by colour and marker, ways by line style."""
+    """Numbers of nodes by colour and marker, rules and draws by line style."""
     from matplotlib.lines import Line2D
 
     nodes = [
@@ -268,10 +278,10 @@ def _legend(figure: "Figure") -> None:
 @style.applied()
 def _rule(cells: list[Cell]) -> "Figure":
     figure, axes = style.panels(style.TWO_COLUMNS, 3.4, 1, 2, sharex=True, sharey=True)
-    for panel, setting in zip(axes, chosen(), strict=True):
-        _rule_panel(panel, [cell for way in WAYS for cell in _clear(_of(cells, setting, way))])
-        panel.set_title(setting.title.replace(", ", ",\n"))
-        panel.set_xlabel("trials in the hands of the nodes, $M B / T$")
+    for panel, scenario in zip(axes, chosen(), strict=True):
+        _rule_panel(panel, [cell for way in WAYS for cell in _clear(_of(cells, scenario, way))])
+        panel.set_title(scenario.title.replace(", ", ",\n"))
+        panel.set_xlabel("trials not yet reported, $M B / T$")
     axes[0].set_ylabel("overhead")
     style.legend_below(figure, axes[0], 5)
     return figure
@@ -283,7 +293,7 @@ def _rule_panel(panel: "Axes", cells: list[Cell]) -> None:
     for nodes, look in LOOKS.items():
         found = [cell for cell in cells if cell.nodes == nodes]
         panel.errorbar(
-            [cell.on_their_way / cell.expected for cell in found],
+            [cell.in_flight / cell.expected for cell in found],
             [cell.overhead for cell in found],
             yerr=[mean_and_ci95(cell.runs.stopping_time[:, 0])[1] / cell.expected for cell in found],
             color=look.color,

@@ -1,4 +1,4 @@
-"""Ceilings and floors on groups: what they cost, exactly, and how the fair rules keep them."""
+"""Ceilings and group floors: their exact price, and how the fair rules keep them."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairbai.allocation import lower_bound, price_of_fairness, solve
+from fairbai.charts import style
 from fairbai.problems import Instance, rates
 from fairbai.problems.checks import Array
-from fairbai.charts import style
 from fairbai.reproduction.past.section import Picture, Section, Table
-from fairbai.reproduction.run_figures import ratio
 from fairbai.reproduction.scenarios import CELL_MEANS, linear_means
-from fairbai.reproduction.studies import ALGORITHMS, HEURISTIC, MAXIMUM_ROUNDS, OURS
+from fairbai.reproduction.studies import ALGORITHMS, HEURISTIC, MAXIMUM_ROUNDS, OURS, ratio_of_means
 from fairbai.simulation import Runs, Study, sweep
 from fairbai.simulation.summary import mean_and_ci95
 
@@ -37,7 +36,7 @@ class Curve:
 
     Attributes:
         limit: The common ceiling, or the floor of the group.
-        price: T* within the limit over T* without.
+        price: T* within the limit over T* without it.
         gap: The largest certified relative gap of the solutions.
     """
 
@@ -58,7 +57,7 @@ def worse_half(values: Array) -> list[int]:
 
 
 def bounded(values: Array) -> Instance:
-    """A floor and a ceiling for all arms, and a floor for the worse half of them together."""
+    """The same floor and ceiling for all arms, and a floor for the worse half of them together."""
     group = rates.Group(worse_half(values), floor=GROUP_FLOOR)
     return Instance(values, rates=rates.Bounded(FLOOR, CEILING, groups=[group]))
 
@@ -84,7 +83,7 @@ def _curve(values: Array, limit: Array, limits: list[rates.Bounded]) -> Curve:
 
 
 def section(runs: int, seed: int, progress: bool) -> Section:
-    """The price of ceilings and groups, and simulations of the fair rules within them."""
+    """The price of ceilings and group floors, and simulations of the fair rules within them."""
     instances = {name: bounded(values) for name, values in means().items()}
     settle = [False, True]
     study = sweep(instances, RULES, HEURISTIC, DELTA, settle, runs, seed, MAXIMUM_ROUNDS, progress=progress)
@@ -99,17 +98,18 @@ def section(runs: int, seed: int, progress: bool) -> Section:
             Picture(
                 "limits-price",
                 "The price of ceilings and of group floors",
-                "T* within the limits over T* without, solved exactly, for two of the paper's models with ten arms "
-                "and no other floors. Left: one ceiling for all arms; a dot marks the largest unconstrained share, "
-                "above which a ceiling costs nothing. Right: a floor on the sum of the shares of the five worst arms.",
+                "T* within the limits relative to T* without, solved exactly, for two of the paper's models with ten "
+                "arms and no other floors. Left: the same ceiling for all arms; a mark shows the largest unconstrained "
+                "share, above which a ceiling costs nothing. Right: a floor on the total share of the five worst arms.",
                 _price_figure(ceilings, groups),
             ),
             Picture(
                 "limits-rules",
                 "The fair rules within limits",
-                f"Every share between {FLOOR:g} and {CEILING:g}, the five worst arms at least {GROUP_FLOOR:g} "
-                f"together; δ = {DELTA:g}, the paper's threshold. Filled: at the decision. Hollow: settled. Mean "
-                "trials over the lower bound within the limits, and mean violation at the stop, with 95 % intervals.",
+                f"Every share is between {FLOOR:g} and {CEILING:g}, and the five worst arms get at least "
+                f"{GROUP_FLOOR:g} together; δ = {DELTA:g}, the paper's threshold. Filled: at the decision. Hollow: "
+                "settled. Mean trials relative to the lower bound within the limits, and mean violation at the stop, "
+                "with 95 % intervals.",
                 _rule_figure(study, instances),
             ),
         ],
@@ -120,24 +120,24 @@ def section(runs: int, seed: int, progress: bool) -> Section:
 
 
 def _kept(study: Study, instances: dict[str, Instance]) -> list[str]:
-    """The headline, and what settling costs."""
+    """The headline, and the cost of settling."""
     settled = [_runs(study, name, rule, True) for name in instances for rule in RULES]
     worst = max(float(runs.violation.max()) for runs in settled)
     plain = [_runs(study, name, "FairTopTwo", False) for name in instances]
     theirs = [_runs(study, name, "F-TaS", False) for name in instances]
-    ratios = [ratio(*pair, "stopping_time", DELTA) for pair in zip(plain, theirs, strict=True)]
+    ratios = [ratio_of_means(*pair, "stopping_time", DELTA) for pair in zip(plain, theirs, strict=True)]
     extra = {rule: max(100.0 * _extra(study, name, rule) for name in instances) for rule in RULES}
     most = max(float((one.violation * one.stopping_time).max()) for one in plain)
     return [
-        f"With settling every floor, ceiling and group floor is met exactly at the stop: the largest violation of "
+        f"After settling, the largest violation of any floor, ceiling or group floor in "
         f"{sum(len(runs) for runs in settled):,} runs is {worst:g}.",
-        "Settling costs at most "
+        "Settling adds at most "
         + ", ".join(f"{percent:.2f} % ({rule})" for rule, percent in extra.items())
-        + " of the trials.",
+        + " to the trials.",
         "On the two models FairTopTwo takes "
         + " and ".join(f"{value:.2f} ± {width:.2f}" for value, width in ratios)
-        + f" of the trials of sampled F-TaS, and before settling no run of it is more than {most:.2f} trials outside "
-        "a limit.",
+        + f" times as many trials as sampled F-TaS, and before settling none of its runs is more than {most:.2f} "
+        "trials outside a limit.",
     ]
 
 
@@ -147,11 +147,11 @@ def _prices(instances: dict[str, Instance], ceilings: dict[str, Curve], groups: 
     ends = [f"{ceilings[name].price[0]:.2f} ({name.lower()})" for name in instances]
     both = [f"{price_of_fairness(instance).ratio:.2f}" for instance in instances.values()]
     return [
-        f"Every price is certified: no relative gap is above {gap:.0e}.",
+        f"Every price is certified: the largest relative gap is {gap:.0e}.",
         "A common ceiling costs nothing down to the largest unconstrained share, "
         + " and ".join(f"{share:.3f}" for share in free.values())
-        + f", and at 1/K, where all shares are equal, the price is {' and '.join(ends)}.",
-        f"The limits of the simulations together have a price of {' and '.join(both)}.",
+        + f". At 1/K, where all shares are equal, the price is {' and '.join(ends)}.",
+        f"The combined limits of the simulations have a price of {' and '.join(both)}.",
     ]
 
 
@@ -171,7 +171,7 @@ def _price_table() -> Table:
             limits[f"group floor {floor:g}"] = rates.Bounded(groups=[rates.Group(group, floor)])
         rows += [_price_row(name, values, words, one) for words, one in limits.items()]
     header = ["model", "limit", "T*", "price", "certified gap"]
-    return Table("limits_price", "What ceilings and group floors cost", header, rows)
+    return Table("limits_price", "The price of ceilings and group floors", header, rows)
 
 
 def _price_row(name: str, values: Array, words: str, limits: rates.Bounded) -> list[str]:
@@ -199,7 +199,15 @@ def _rule_table(study: Study, instances: dict[str, Instance]) -> Table:
                         f"{100.0 * (1.0 - runs.correct.mean()):.2f}",
                     ]
                 )
-    header = ["model", "rule", "trials", "over the lower bound", "violation in %", "largest in %", "errors in %"]
+    header = [
+        "model",
+        "rule",
+        "trials",
+        "relative to the lower bound",
+        "violation in %",
+        "largest violation in %",
+        "errors in %",
+    ]
     title = f"The fair rules within limits, δ = {DELTA:g}, the paper's threshold (a heuristic)"
     return Table("limits_rules", title, header, rows)
 
@@ -213,7 +221,7 @@ def _mean(runs: Runs, quantity: str) -> float:
 
 
 def _extra(study: Study, name: str, rule: str) -> float:
-    """The trials of settling over those until the decision."""
+    """The trials of settling, relative to those until the decision."""
     runs = _runs(study, name, rule, True)
     return _mean(runs, "stopping_time") / _mean(runs, "decision_time") - 1.0
 
@@ -245,14 +253,14 @@ def _rule_figure(study: Study, instances: dict[str, Instance]) -> "Figure":
         _marks(axes[column], study, name, "stopping_time", 1.0 / bound)
         _marks(axes[2 + column], study, name, "violation", 100.0)
         axes[column].set_title(f"{name} means")
-        axes[column].set_xlabel("mean trials over the lower bound")
+        axes[column].set_xlabel("mean trials, relative to the lower bound")
         axes[2 + column].set_xlabel("mean violation in %")
     axes[0].set_xlim(left=1.0)
     return figure
 
 
 def _marks(axes: "Axes", study: Study, name: str, quantity: str, factor: float) -> None:
-    """A mark a rule: filled at the decision, hollow when settled."""
+    """One mark per rule: filled at the decision, hollow when settled."""
     for place, rule in enumerate(RULES):
         look = style.ALGORITHMS[rule]
         for settle in (False, True):

@@ -1,4 +1,4 @@
-"""Optimal in the limit: trials over T log(1/δ) as δ falls to 1e-300, for every rule that claims it."""
+"""Small δ: trials relative to T log(1/δ) down to δ = 1e-300, for every rule that claims to be optimal in the limit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairbai.allocation import expected_trials, solve
+from fairbai.charts import style
 from fairbai.problems import Bernoulli, Exponential, Instance, Poisson, rates
 from fairbai.problems.checks import Array
-from fairbai.charts import style
 from fairbai.reproduction.past.section import Picture, Section, Table
 from fairbai.reproduction.studies import MAXIMUM_ROUNDS
 from fairbai.sampling import FairTopTwo, FairTrackAndStop, SamplingRule, TopTwo, TrackAndStop
@@ -51,13 +51,13 @@ RULES: dict[str, SamplingRule] = {
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Mean trials of a rule over T log(1/δ), for every δ.
+    """Mean trials of a rule relative to T log(1/δ), for every δ.
 
     Attributes:
         time: T*_p for the fair rules, T* for the others.
         ratio: Mean trials over T log(1/δ).
-        ci95: Its half-width.
-        explained: Mean trials over those at which t/T crosses the heuristic threshold.
+        ci95: Half the width of its 95 % interval.
+        explained: Mean trials over the trials at which t/T crosses the heuristic threshold.
     """
 
     time: float
@@ -67,7 +67,7 @@ class Curve:
 
 
 def limit_time(instance: Instance, rule: SamplingRule) -> float:
-    """The T of T log(1/δ): T*_p if the rule is fair, T* if it pays no attention to floors."""
+    """The T of T log(1/δ): T*_p if the rule is fair, T* if it ignores floors."""
     asked = instance if rule.converges_to == "fair" else Instance(instance.means, instance.family)
     return solve(asked).characteristic_time
 
@@ -90,7 +90,7 @@ def curve(
 
 
 def section(runs: int, seed: int = 0, progress: bool = False) -> Section:
-    """Optimal in the limit of small δ: what is claimed, and what the simulations show."""
+    """Simulate all rules for small δ, and describe how close they come to the optimum."""
     curves: dict[str, dict[str, Curve]] = {name: {} for name in INSTANCES}
     proved: dict[str, Curve] = {}
     with progress_bar(len(INSTANCES) * (len(RULES) + 1), progress, unit="curves") as bar:
@@ -103,15 +103,15 @@ def section(runs: int, seed: int = 0, progress: bool = False) -> Section:
     close = curve(CLOSE, RULES["FairTopTwo"], Heuristic(), runs, seed, DELTAS[-1:])
     return Section(
         name="optimality",
-        title="Optimal in the limit",
+        title="Small δ: how close the rules come to the optimum",
         findings=[*findings(curves, proved), about_close_means(close)],
         tables=(_rules_table(curves), _deltas_table(curves, proved)),
         pictures=(
             Picture(
                 name="optimality",
-                title="Trials over T log(1/δ)",
-                caption="Mean trials with the heuristic threshold, over T*ₚ log(1/δ) for the fair rules and over "
-                "T* log(1/δ) for the others, with 95 % intervals. The grey band is 3 % around 1.",
+                title="Trials relative to T log(1/δ)",
+                caption="Mean trials with the heuristic threshold, relative to T*ₚ log(1/δ) for the fair rules and to "
+                f"T* log(1/δ) for the others, with 95 % intervals. The grey band is {NEAR:.0%} around 1.",
                 figure=draw(curves),
             ),
         ),
@@ -119,7 +119,7 @@ def section(runs: int, seed: int = 0, progress: bool = False) -> Section:
 
 
 def findings(curves: Mapping[str, Mapping[str, Curve]], proved: Mapping[str, Curve]) -> list[str]:
-    """What came out, at the smallest δ."""
+    """The results at the smallest δ."""
     ours = {name: float(row["FairTopTwo"].ratio[-1]) for name, row in curves.items()}
     far = [
         f"{rule} with {name} ({row[rule].ratio[-1]:.3f})"
@@ -132,25 +132,27 @@ def findings(curves: Mapping[str, Mapping[str, Curve]], proved: Mapping[str, Cur
     sentences = [
         f"At δ = 1e-300 FairTopTwo takes {min(ours.values()):.3f} to {max(ours.values()):.3f} times T*ₚ log(1/δ) "
         f"trials on {len(ours)} instances: at kinks, with the best arm at its floor, with arms that have no floor, for "
-        "every family, and with floors that follow the means.",
-        "Measured against the trials at which t/T*ₚ crosses the threshold log((1 + log t)/δ), it takes "
-        f"{min(explained):.3f} to {max(explained):.3f} times as many.",
+        "every family, and with floors that depend on the means.",
+        f"It takes {min(explained):.3f} to {max(explained):.3f} times the number of trials at which t/T*ₚ crosses the "
+        "threshold log((1 + log t)/δ).",
         f"With the mixture threshold, which is proved, it takes {min(mixture):.3f} to {max(mixture):.3f} times "
-        "T*ₚ log(1/δ); the rest is the threshold's own log t.",
+        "T*ₚ log(1/δ); the excess is the log t of the threshold itself.",
     ]
     if far:
         sentences.append(
-            f"Further than {NEAR:.0%} from their limit at 1e-300: {', '.join(far)}. Rules that track the sum of all "
-            "past policies are behind the present estimate, and some explore more; what both cost falls like "
-            "1/√log(1/δ), as far as we see."
+            f"More than {NEAR:.0%} from their limit at 1e-300: {', '.join(far)}. Rules that track the sum of all past "
+            "policies lag behind the current estimate, and some explore more; as far as we can see, the cost of both "
+            "falls like 1/√log(1/δ)."
         )
     return sentences
 
 
 def about_close_means(close: Curve) -> str:
-    """What becomes of FairTopTwo where the floors follow means that are close."""
+    """How FairTopTwo does where floors depend on means that are close."""
     means = ", ".join(f"{mean:g}" for mean in CLOSE.means)
-    told = f"With the close means ({means}) and floors that follow their gaps, FairTopTwo takes {close.ratio[0]:.3f} "
+    told = (
+        f"With the close means ({means}) and floors that depend on their gaps, FairTopTwo takes {close.ratio[0]:.3f} "
+    )
     told += f"± {close.ci95[0]:.3f} times T*ₚ log(1/δ) trials at 1e-300."
     return told
 
@@ -160,7 +162,7 @@ def _rules_table(curves: Mapping[str, Mapping[str, Curve]]) -> Table:
     for name, row in curves.items():
         cells = [f"{row[rule].ratio[-1]:.3f} ± {row[rule].ci95[-1]:.3f}" for rule in RULES]
         rows.append([name, f"{row['FairTopTwo'].time:.2f}", f"{row['TaS'].time:.2f}", *cells])
-    title = "Trials over T log(1/δ) at δ = 1e-300, heuristic threshold (fair rules: T*ₚ; TaS and TopTwo: T*)"
+    title = "Trials relative to T log(1/δ) at δ = 1e-300, heuristic threshold (fair rules: T*ₚ; TaS and TopTwo: T*)"
     return Table("optimality_rules", title, ["instance", "T*ₚ", "T*", *RULES], rows)
 
 
@@ -170,11 +172,11 @@ def _deltas_table(curves: Mapping[str, Mapping[str, Curve]], proved: Mapping[str
         ours = row["FairTopTwo"]
         for what, values in (
             ("heuristic", ours.ratio),
-            ("heuristic, over the crossing", ours.explained),
+            ("heuristic, relative to the crossing", ours.explained),
             ("mixture", proved[name].ratio),
         ):
             rows.append([name, what, *(f"{value:.3f}" for value in values)])
-    title = "Trials of FairTopTwo over T*ₚ log(1/δ), and over the trials at which t/T*ₚ crosses the heuristic threshold"
+    title = "Trials of FairTopTwo relative to T*ₚ log(1/δ), and to the crossing of t/T*ₚ and the heuristic threshold"
     return Table("optimality_deltas", title, ["instance", "threshold", *(f"δ = {delta:g}" for delta in DELTAS)], rows)
 
 
@@ -187,7 +189,7 @@ _LOOKS = {
 
 @style.applied()
 def draw(curves: Mapping[str, Mapping[str, Curve]]) -> "Figure":
-    """A panel an instance, a line a rule."""
+    """One panel per instance, one line per rule."""
     figure, axes = style.panels(style.TWO_COLUMNS, 6.4, 3, 3, sharex=True, sharey=True)
     places = -np.log10(DELTAS)
     for panel, (name, row) in zip(axes, curves.items(), strict=True):
@@ -204,6 +206,6 @@ def draw(curves: Mapping[str, Mapping[str, Curve]]) -> "Figure":
     for panel in axes[6:]:
         panel.set_xlabel(r"$\log_{10}(1/\delta)$")
     for panel in axes[::3]:
-        panel.set_ylabel(r"trials over $T\,\log(1/\delta)$")
+        panel.set_ylabel(r"trials / $T\,\log(1/\delta)$")
     style.legend_below(figure, axes[0], 6)
     return figure

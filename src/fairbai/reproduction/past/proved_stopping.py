@@ -1,4 +1,4 @@
-"""What a proof costs: trials of every proved stopping rule over those of the heuristic, and errors where they lurk."""
+"""The cost of a proved stop: trials relative to the heuristic, and errors when an adversary chooses the trials."""
 
 import itertools
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairbai.reproduction.adversary import fooled
+from fairbai.experiment.experiment import Experiment
 from fairbai.problems import Bernoulli, Exponential, Gaussian, Instance, Poisson
 from fairbai.problems.checks import Array
 from fairbai.problems.families import Family
-from fairbai.reproduction import scenarios as settings
+from fairbai.reproduction import scenarios
+from fairbai.reproduction.past.adversary import fooled
 from fairbai.reproduction.past.section import Picture, Section, Table
 from fairbai.reproduction.studies import DELTAS, MAXIMUM_ROUNDS, PROVED, Results
-from fairbai.experiment.experiment import Experiment
 from fairbai.simulation import simulate
 from fairbai.simulation.scenario import truth_of
 from fairbai.simulation.summary import clopper_pearson
@@ -26,7 +26,7 @@ KAPPAS = (0.1, 0.5, 2.0, 5.0, 15.0, 50.0, 200.0)
 WRONG_BY = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 DELTA = 0.1
 SHORT, LONG = 200, 10_000
-"""Trials that the adversary has: few for many runs, many to bring down the heuristic."""
+"""The adversary's trials: few for many runs, many to make the heuristic fail."""
 
 FAMILIES: dict[str, Instance] = {
     "Bernoulli, 0.60 0.45 0.40 0.30": Instance([0.6, 0.45, 0.4, 0.3], Bernoulli()),
@@ -47,10 +47,9 @@ TIED: dict[str, tuple[Family, float]] = {
 
 
 def section(results: Results, runs: int, seed: int, progress: bool) -> Section:
-    """The section: the paper's settings from ``results``, the rest simulated here.
+    """The section: the paper's scenarios from ``results``, everything else simulated here.
 
-    With ``runs`` runs for the other families, a fifth of them for a point of a curve, and a hundred times as many for
-    the errors.
+    The other families have ``runs`` runs, each point of a curve a fifth of that, and the errors 100 times as many.
     """
     ratios, heuristic = _paper_ratios(results)
     families = {name: _ratios(instance, runs, seed) for name, instance in FAMILIES.items()}
@@ -58,16 +57,16 @@ def section(results: Results, runs: int, seed: int, progress: bool) -> Section:
     errors = _errors(100 * runs, 10 * runs, seed)
     return Section(
         name="proved-stopping",
-        title="Proved and cheap to stop",
+        title="The cost of a proved stop",
         findings=_findings(ratios, families, curves, errors),
         tables=[_paper_table(ratios, heuristic), _family_table(families), _error_table(errors)],
         pictures=[
             Picture(
                 "proved_stopping_kappa",
-                "Trials by kappa, and by a guess of the trials",
-                "Mean trials with FairTopTwo over those of the heuristic, averaged over the eight settings of the "
-                "paper's tables: by kappa (left), and for kappa from a guess of the trials that is wrong by a factor "
-                "(right).",
+                "Trials against kappa, and against a guess of the trials",
+                "Mean trials of FairTopTwo relative to the heuristic, averaged over the eight settings of the paper's "
+                "tables: against kappa (left), and with kappa chosen from a guess of the trials that is wrong by a "
+                "factor (right).",
                 _draw(curves),
             )
         ],
@@ -75,8 +74,8 @@ def section(results: Results, runs: int, seed: int, progress: bool) -> Section:
 
 
 def _paper_ratios(results: Results) -> tuple[dict[str, Array], Array]:
-    """Mean trials of FairTopTwo with every proved rule over the heuristic's, a row a setting and a column a delta."""
-    names = [one.name for one in settings.table_settings()]
+    """Mean trials of FairTopTwo with each proved rule relative to the heuristic, by scenario (rows) and delta."""
+    names = [one.name for one in scenarios.table_scenarios()]
     heuristic = [results.ours.runs(name, "FairTopTwo", "heuristic", False).stopping_time.mean(axis=0) for name in names]
     below = np.array(heuristic)
     found = {
@@ -93,7 +92,7 @@ def _mean_trials(instance: Instance, rule: StoppingRule, runs: int, seed: int, d
 
 
 def _ratios(instance: Instance, runs: int, seed: int) -> dict[str, Array]:
-    """The same for another family: the heuristic's mean trials, and those of the rules over them."""
+    """The same for another family: the mean trials of the heuristic, and of the rules relative to it."""
     below = _mean_trials(instance, Heuristic(), runs, seed, DELTAS)
     found = {name: _mean_trials(instance, rule, runs, seed, DELTAS) / below for name, rule in FOR_ALL.items()}
     return {"heuristic": below} | found
@@ -101,7 +100,7 @@ def _ratios(instance: Instance, runs: int, seed: int) -> dict[str, Array]:
 
 @dataclass(frozen=True)
 class Curves:
-    """Trials over the heuristic's, a row a kappa or a factor by which the guess is wrong, a column a delta."""
+    """Trials relative to the heuristic; one row per kappa, or per factor of the guess, and one column per delta."""
 
     mixture: Array
     two_sided: Array
@@ -109,7 +108,7 @@ class Curves:
 
 
 def _curves(heuristic: Array, runs: int, seed: int) -> Curves:
-    instances = [one.instance for one in settings.table_settings()]
+    instances = [one.instance for one in scenarios.table_scenarios()]
     deltas = (DELTAS[0], DELTAS[-1])
 
     def average(rules: list[StoppingRule]) -> Array:
@@ -119,7 +118,7 @@ def _curves(heuristic: Array, runs: int, seed: int) -> Curves:
         return mean
 
     def guessed(factor: float, column: int) -> float:
-        # The right guess is what the rule takes: half as many trials again as the heuristic.
+        # The right guess is what the rule really takes: about 1.5 times the trials of the heuristic.
         guesses = 1.5 * factor * heuristic[:, column]
         rules: list[StoppingRule] = [
             Mixture.for_trials(max(1.0, guess), DELTAS[column], one.means.size)
@@ -137,7 +136,7 @@ def _curves(heuristic: Array, runs: int, seed: int) -> Curves:
 
 @dataclass(frozen=True)
 class Error:
-    """How many runs named the wrong one of two equal arms."""
+    """How many runs named the arm that the adversary favours, of two equal arms."""
 
     family: str
     rule: str
@@ -164,7 +163,7 @@ def _errors(many: int, few: int, seed: int) -> list[Error]:
 
 
 def wrong_answers(family: Family, mean: float, rule: StoppingRule, runs: int, trials: int, seed: int = 0) -> int:
-    """How often an adversary brings a rule (delta = 0.1) to name the arm that he wants, of two with the same mean."""
+    """How often an adversary makes a rule (delta = 0.1) name the arm that he favours, of two with the same mean."""
     one = Experiment(2, family, stopping=rule, seed=seed)
     answers = np.empty(runs, dtype=np.int64)
     arrays, before = (one.codes, one.reals, one.state, one.numbers), (one.state.copy(), one.numbers.copy())
@@ -176,15 +175,15 @@ def _paper_table(ratios: dict[str, Array], heuristic: Array) -> Table:
     rows = [
         [one.title, f"{delta:g}", f"{heuristic[row, column]:.0f}"]
         + [f"{ratio[row, column]:.2f}" for ratio in ratios.values()]
-        for row, one in enumerate(settings.table_settings())
+        for row, one in enumerate(scenarios.table_scenarios())
         for column, delta in enumerate(DELTAS)
     ]
     rows += [
         ["mean of the eight", f"{delta:g}", ""] + [f"{ratio[:, column].mean():.2f}" for ratio in ratios.values()]
         for column, delta in enumerate(DELTAS)
     ]
-    title = "Trials of FairTopTwo with proved rules, over those with the heuristic"
-    return Table("proved_stopping", title, ["setting", "δ", "heuristic, trials", *ratios], rows)
+    title = "Trials of FairTopTwo with proved rules, relative to the heuristic"
+    return Table("proved_stopping", title, ["setting", "δ", "trials of the heuristic", *ratios], rows)
 
 
 def _family_table(families: dict[str, dict[str, Array]]) -> Table:
@@ -194,7 +193,7 @@ def _family_table(families: dict[str, dict[str, Array]]) -> Table:
         for column, delta in enumerate(DELTAS)
     ]
     title = "The same for other families, without floors"
-    return Table("proved_stopping_families", title, ["arms", "δ", "heuristic, trials", *FOR_ALL], rows)
+    return Table("proved_stopping_families", title, ["arms", "δ", "trials of the heuristic", *FOR_ALL], rows)
 
 
 def _error_table(errors: list[Error]) -> Table:
@@ -209,8 +208,8 @@ def _error_table(errors: list[Error]) -> Table:
         ]
         for one in errors
     ]
-    title = "Errors of two equal arms for δ = 0.1, trials chosen by an adversary who knows the means"
-    header = ["arms", "rule", "trials at most", "runs", "wrong answers", "95 % interval"]
+    title = "Errors with two equal arms, δ = 0.1, and trials chosen by an adversary who knows the means"
+    header = ["arms", "rule", "max. trials", "runs", "wrong answers", "95 % interval"]
     return Table("proved_stopping_errors", title, header, rows)
 
 
@@ -226,18 +225,18 @@ def _findings(
     control = next(one for one in errors if one.rule == "heuristic" and one.trials == LONG)
     verdict = "above" if control.interval[0] > DELTA else "not shown to be above"
     return [
-        f"A proof costs {100 * (mixture[0] - 1):.0f}, {100 * (mixture[1] - 1):.0f} and {100 * (mixture[2] - 1):.0f} % "
-        f"more trials than the heuristic for δ = 0.1, 0.01 and 0.001, on average over the eight settings of the "
-        f"paper's tables. With the two-sided mixture it would be {100 * (two_sided[0] - 1):.0f}, "
-        f"{100 * (two_sided[1] - 1):.0f} and {100 * (two_sided[2] - 1):.0f} %, and {pairs[0]:.1f} times as many "
-        f"trials for δ = 0.1 with the threshold of Kaufmann and Koolen for pairs.",
+        f"The mixture takes {100 * (mixture[0] - 1):.0f}, {100 * (mixture[1] - 1):.0f} and "
+        f"{100 * (mixture[2] - 1):.0f} % more trials than the heuristic for δ = 0.1, 0.01 and 0.001, on average over "
+        f"the eight settings of the paper's tables. The two-sided mixture takes {100 * (two_sided[0] - 1):.0f}, "
+        f"{100 * (two_sided[1] - 1):.0f} and {100 * (two_sided[2] - 1):.0f} % more, and Kaufmann and Koolen's "
+        f"threshold for pairs {pairs[0]:.1f} times as many trials for δ = 0.1.",
         f"For Bernoulli, Poisson and exponential arms the mixture takes {100 * min(gains):.0f} to "
-        f"{100 * max(gains):.0f} % fewer trials than the two-sided one (δ = 0.1).",
-        f"A guess of the trials that is ten times too small costs {100 * costs[0.1]:.0f} %, one that is ten times too "
-        f"large {100 * costs[10.0]:.0f} % more trials than the right one (δ = 0.1).",
-        f"An adversary who knows that two arms are equal brings the mixture to an error of at most "
-        f"{worst.wrong / worst.runs:.3f} for δ = 0.1 ({worst.family}, {worst.runs} runs), and the heuristic to "
-        f"{control.wrong / control.runs:.3f} in {LONG} trials, which is {verdict} δ.",
+        f"{100 * max(gains):.0f} % fewer trials than the two-sided mixture (δ = 0.1).",
+        f"A guess of the trials that is ten times too small costs {100 * costs[0.1]:.0f} % more trials than the right "
+        f"guess, and one that is ten times too large {100 * costs[10.0]:.0f} % (δ = 0.1).",
+        f"Against an adversary who knows that two arms are equal, the mixture errs in at most "
+        f"{worst.wrong / worst.runs:.1%} of the runs for δ = 0.1 ({worst.family}, {worst.runs:,} runs), and the "
+        f"heuristic in {control.wrong / control.runs:.1%} within {LONG:,} trials, which is {verdict} δ.",
     ]
 
 
@@ -253,10 +252,10 @@ def _draw(curves: Curves) -> "Figure":
             left.plot(KAPPAS, values[:, column], color=color, marker=marker, linestyle=line, label=label)
         for column, line in enumerate(("-", "--")):
             right.plot(WRONG_BY, curves.guess[:, column], color=style.BLUE, marker="o", linestyle=line)
-        for axes, words in ((left, r"$\kappa$"), (right, "guess of the trials, over the right one")):
+        for axes, words in ((left, r"$\kappa$"), (right, "guess of the trials, relative to the right one")):
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter("{x:g}")
             axes.set_xlabel(words)
-        left.set_ylabel("trials over those of the heuristic")
+        left.set_ylabel("trials relative to the heuristic")
         style.legend_below(figure, left, 4)
     return figure

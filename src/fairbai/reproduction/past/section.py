@@ -1,4 +1,4 @@
-"""What a section of the chapter "Past the paper" is made of."""
+"""The parts of a section of the chapter "Past the paper"."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: ``name`` is that of its CSV file, cells are written as they stand."""
+    """A table of formatted cells; ``name`` is that of its CSV file."""
 
     name: str
     title: str
@@ -20,7 +20,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure: ``name`` is that of its files, ``caption`` says what it shows."""
+    """A figure; ``name`` is that of its files, and ``caption`` says what it shows."""
 
     name: str
     title: str
@@ -30,14 +30,14 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A section: what came out, in sentences whose numbers are computed (the first is the headline), and the proof.
+    """A section: what the runs show, in sentences with computed numbers, and the tables and pictures that back them.
 
     Attributes:
-        name: The anchor of the section in the page.
+        name: Its anchor in the page.
         title: Its heading.
         findings: Sentences; the first is the headline.
-        tables: Their order is that of the page.
-        pictures: Likewise, after the tables.
+        tables: In the order of the page.
+        pictures: In the order of the page, after the tables.
     """
 
     name: str

@@ -7,18 +7,22 @@ from typing import Any
 
 import pytest
 
-from fairbai.reproduction import findings
-from fairbai.reproduction import scenarios as settings
-from fairbai.reproduction.paper import FIGURES
-from fairbai.reproduction.studies import Results, run_studies
+from fairbai.reproduction import scenarios
+from fairbai.reproduction.figures import findings
+from fairbai.reproduction.figures.catalog import FIGURES
+from fairbai.reproduction.studies import Results
+from tests.reproduction.conftest import SmallReport
+
+with_runs = pytest.mark.xdist_group("report")
 
 
-@pytest.fixture(scope="module")
-def results() -> Results:
-    return run_studies(runs=20)
+@pytest.fixture
+def results(report: SmallReport) -> Results:
+    return report.results
 
 
 @pytest.mark.slow_without_jit
+@with_runs
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
 def test_every_figure_has_a_verdict(figure, results: Results) -> None:  # type: ignore[no-untyped-def]
     verdict, *_ = figure.finding(results)
@@ -27,21 +31,22 @@ def test_every_figure_has_a_verdict(figure, results: Results) -> None:  # type: 
 
 
 @pytest.mark.slow_without_jit
+@with_runs
 def test_exceptions_are_named(results: Results) -> None:
     """Well beyond chance with 20 runs: TaS takes half as long with equal gaps, and has more violation elsewhere."""
-    chosen = settings.select("equal gaps", "prespecified")
+    chosen = scenarios.select("equal gaps", "prespecified")
     verdict, why, *_ = findings.complexity(results, *chosen)
     assert verdict.startswith("Agrees in part: not where floors are agonistic")
     assert "Equal gaps, pre-specified floors, agonistic" in verdict
     assert "little to steer" in why
-    verdict, *_ = findings.violations(results, *settings.select("linear", "theta_dependent"))
+    verdict, *_ = findings.violations(results, *scenarios.select("linear", "theta_dependent"))
     assert "more than 1.5 times as much as Uniform Fair" in verdict
     assert "TaS violates the floors no more" not in verdict
 
 
 def test_allocations_that_are_close_agree() -> None:
-    assert findings.allocations(*settings.select("linear", "prespecified"))[0] == "Agrees."
-    assert "Scheduling, θ-dependent floors, agonistic" in findings.allocations(*settings.select("scheduling"))[0]
+    assert findings.allocations(*scenarios.select("linear", "prespecified"))[0] == "Agrees."
+    assert "Scheduling, θ-dependent floors, agonistic" in findings.allocations(*scenarios.select("scheduling"))[0]
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,14 @@
-"""Every figure of the paper, declared: how it is drawn, what it shows, what the paper says of it, what came out."""
+"""Every figure of the paper, declared once: how to draw it, what it shows, what the paper says, and what we found."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fairbai.reproduction import allocation_figures as allocations
-from fairbai.reproduction import findings
-from fairbai.reproduction import scenarios as settings
 from fairbai.charts import style
-from fairbai.reproduction import price_figures as price
-from fairbai.reproduction import run_figures as runs
-from fairbai.reproduction.scenarios import Constraints, Model, PaperSetting
+from fairbai.reproduction import scenarios
+from fairbai.reproduction.figures import against_ftas, allocations, complexity, findings, price, violations
+from fairbai.reproduction.scenarios import Constraints, Model, PaperScenario
 from fairbai.reproduction.studies import Results
 
 if TYPE_CHECKING:
@@ -23,7 +20,17 @@ Finding = Callable[[Results], Sequence[str]]
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """One figure; ``page.Exhibit`` describes the words."""
+    """One figure and what to say about it.
+
+    Attributes:
+        name: The name of its files.
+        place: Where it appears in the paper, such as "main text"; "beyond the paper" for our own.
+        title: A few words.
+        caption: What it shows.
+        claim: What the paper says about it; empty for our own.
+        draw: Draws it from the runs of the report.
+        finding: Says what these runs show: a verdict, then details.
+    """
 
     name: str
     place: str
@@ -39,8 +46,8 @@ def _without_runs(draw: "Callable[[], Figure]") -> "Callable[[Results], Figure]"
 
 
 @style.applied()
-def scheduling_cell(_: Results) -> "Figure":
-    """The paper's main text: the wireless cell."""
+def scheduling_cell() -> "Figure":
+    """Main text: the wireless cell."""
     from fairbai.environments import WirelessCell, draw_cell
 
     figure, (axes,) = style.panels(style.ONE_COLUMN, 3.9)
@@ -49,8 +56,8 @@ def scheduling_cell(_: Results) -> "Figure":
     return figure
 
 
-def _chosen(*pairs: tuple[Model, Constraints]) -> list[PaperSetting]:
-    return [setting for model, constraints in pairs for setting in settings.select(model, constraints)]
+def _chosen(*pairs: tuple[Model, Constraints]) -> list[PaperScenario]:
+    return [scenario for model, constraints in pairs for scenario in scenarios.select(model, constraints)]
 
 
 PRESPECIFIED: tuple[tuple[Model, Constraints], ...] = (("linear", "prespecified"), ("equal gaps", "prespecified"))
@@ -60,7 +67,7 @@ SCHEDULING: tuple[tuple[Model, Constraints], ...] = (("scheduling", "prespecifie
 
 
 def _about(finding: Callable[..., Sequence[str]], *pairs: tuple[Model, Constraints]) -> Finding:
-    """A finding about settings, which are made only when it is asked for."""
+    """A finding about some scenarios, which are built only when it is called."""
     return lambda results: finding(results, *_chosen(*pairs))
 
 
@@ -69,16 +76,18 @@ def _moved(*pairs: tuple[Model, Constraints]) -> Finding:
 
 
 BOX = (
-    "Stopping times of all runs (points), their quartiles, and the lower bounds with floors, "
-    "T*ₚ kl(δ, 1−δ), and without, T* kl(δ, 1−δ). (The printed theorem has a factor 2 too many; see the errata.)"
+    "Stopping times of all runs (points), their quartiles (boxes), and the lower bounds with floors, T*ₚ kl(δ, 1−δ), "
+    "and without, T* kl(δ, 1−δ). The printed theorem has an extra factor of 2; see the errata."
 )
 DENSITY = (
-    "Violation ρ(t) = maxₐ (pₐ − Nₐ(t)/t), or 0, over all rounds until the decision and all runs. The share of rounds "
-    "without any violation, which a density cannot show, is written in the panel."
+    "The violation ρ(t) = maxₐ (pₐ − Nₐ(t)/t), or 0, over all rounds until the decision of all runs. A density cannot "
+    "show the share of rounds without any violation; it is written above each panel. The bar at the far right of a "
+    "panel stands for the first rounds of the runs: until the arm with the largest floor is pulled for the first time, "
+    "the violation is that floor."
 )
-COMPLEXITY_CLAIM = "F-TaS takes about as long as TaS with agonistic floors, and less than Uniform Fair with all."
+COMPLEXITY_CLAIM = "F-TaS takes about as long as TaS with agonistic floors, and less than Uniform Fair with all floors."
 DENSITY_CLAIM = "F-TaS is close to Uniform Fair, while TaS violates the floors more in all settings."
-ALLOCATION_CLAIM = "Agonistic floors are close to w*, antagonistic ones inversely proportional to it."
+ALLOCATION_CLAIM = "Agonistic floors are close to w*; antagonistic ones are inversely proportional to it."
 
 FIGURES: tuple[PaperFigure, ...] = (
     PaperFigure(
@@ -86,9 +95,9 @@ FIGURES: tuple[PaperFigure, ...] = (
         place=MAIN,
         title="Price of fairness, floors that hinder",
         caption="30 arms with means evenly spaced in [0, 1] and floors pₐ = K p₀ Δₐ/ΣΔ. The best arm has no floor, so "
-        "that the bound that holds is 1/(1−psum) itself. In the grey area the price is above the printed bound.",
-        claim="The price follows 1/(1−psum) closely, most of all for small p₀.",
-        draw=_without_runs(price.price_of_hindering_floors),
+        "the correct bound is 1/(1−psum) itself. In the grey area the price exceeds the printed bound.",
+        claim="The price follows 1/(1−psum) closely, especially for small p₀.",
+        draw=_without_runs(price.hindering_floors),
         finding=findings.hindering_floors,
     ),
     PaperFigure(
@@ -96,9 +105,9 @@ FIGURES: tuple[PaperFigure, ...] = (
         place=MAIN,
         title="Price of fairness, equal gaps",
         caption="No floor for the best arm, (w*ₐ + 1/K)/2 for the others. Left axis: the price, and its closed form as "
-        "circles. Right axis: the two terms that make it up, each divided by (1 + √(K−1))² in the sum.",
+        "circles. Right axis: its two terms; the price is their sum divided by (1 + √(K−1))².",
         claim="The price is (1/(1−psum) + 1/pmin) / (1 + √(K−1))², and 1/pmin is the larger term for many arms.",
-        draw=_without_runs(price.price_with_equal_gaps),
+        draw=_without_runs(price.equal_gaps),
         finding=findings.equal_gaps,
     ),
     PaperFigure(
@@ -107,16 +116,16 @@ FIGURES: tuple[PaperFigure, ...] = (
         title="Violations, synthetic models, δ = 0.01",
         caption=DENSITY,
         claim=DENSITY_CLAIM,
-        draw=runs.synthetic_violations,
+        draw=violations.main_synthetic,
         finding=_about(partial(findings.violations, deltas=(0.01,)), *SYNTHETIC),
     ),
     PaperFigure(
         name="scheduling-cell",
         place=MAIN,
         title="The scheduling cell",
-        caption="The base station in the middle of the map, what it covers, and the ten users.",
+        caption="The base station in the middle of the map, its coverage, and the ten users.",
         claim="Ten users are placed at random around a base station in the middle of the cell.",
-        draw=scheduling_cell,
+        draw=_without_runs(scheduling_cell),
         finding=findings.cell,
     ),
     PaperFigure(
@@ -125,7 +134,7 @@ FIGURES: tuple[PaperFigure, ...] = (
         title="Allocations, scheduling, θ-dependent floors",
         caption="Shares without floors (w*), with floors (w*ₚ), and the floors p, in the wireless cell.",
         claim="Agonistic floors give w*ₚ ≈ w*; antagonistic ones discourage good arms.",
-        draw=_without_runs(allocations.scheduling_allocations),
+        draw=_without_runs(allocations.main_scheduling),
         finding=_moved(("scheduling", "theta_dependent")),
     ),
     PaperFigure(
@@ -134,7 +143,7 @@ FIGURES: tuple[PaperFigure, ...] = (
         title="Violations, scheduling, δ = 0.01",
         caption=DENSITY,
         claim=DENSITY_CLAIM,
-        draw=runs.scheduling_violations,
+        draw=violations.main_scheduling,
         finding=_about(partial(findings.violations, deltas=(0.01,)), *SCHEDULING),
     ),
     PaperFigure(
@@ -143,7 +152,7 @@ FIGURES: tuple[PaperFigure, ...] = (
         title="Allocations, synthetic models, pre-specified floors",
         caption="Ten arms with linear means (p₀ = 0.9) and with equal gaps of 2 (p₀ = 0.99).",
         claim=ALLOCATION_CLAIM,
-        draw=_without_runs(allocations.prespecified_allocations),
+        draw=_without_runs(allocations.prespecified),
         finding=_moved(*PRESPECIFIED),
     ),
     PaperFigure(
@@ -152,7 +161,7 @@ FIGURES: tuple[PaperFigure, ...] = (
         title="Sample complexity, synthetic models, pre-specified floors",
         caption=BOX,
         claim=COMPLEXITY_CLAIM,
-        draw=runs.prespecified_sample_complexity,
+        draw=complexity.prespecified,
         finding=_about(findings.complexity, *PRESPECIFIED),
     ),
     PaperFigure(
@@ -161,16 +170,16 @@ FIGURES: tuple[PaperFigure, ...] = (
         title="Violations, synthetic models, pre-specified floors",
         caption=DENSITY,
         claim=DENSITY_CLAIM,
-        draw=runs.prespecified_violations,
+        draw=violations.prespecified,
         finding=_about(findings.violations, *PRESPECIFIED),
     ),
     PaperFigure(
         name="theta-dependent-allocations",
         place=APPENDIX,
         title="Allocations, synthetic model, θ-dependent floors",
-        caption="15 arms with means linear in [0, 5] and floors that follow from the gaps, p₀ = 0.7.",
+        caption="15 arms with means linear in [0, 5] and floors that depend on the gaps, p₀ = 0.7.",
         claim=ALLOCATION_CLAIM,
-        draw=_without_runs(allocations.theta_dependent_allocations),
+        draw=_without_runs(allocations.theta_dependent),
         finding=_moved(*THETA),
     ),
     PaperFigure(
@@ -179,7 +188,7 @@ FIGURES: tuple[PaperFigure, ...] = (
         title="Sample complexity, synthetic model, θ-dependent floors",
         caption=BOX,
         claim=COMPLEXITY_CLAIM,
-        draw=runs.theta_dependent_sample_complexity,
+        draw=complexity.theta_dependent,
         finding=_about(findings.complexity, *THETA),
     ),
     PaperFigure(
@@ -188,16 +197,16 @@ FIGURES: tuple[PaperFigure, ...] = (
         title="Violations, synthetic model, θ-dependent floors",
         caption=DENSITY,
         claim=DENSITY_CLAIM,
-        draw=runs.theta_dependent_violations,
+        draw=violations.theta_dependent,
         finding=_about(findings.violations, *THETA),
     ),
     PaperFigure(
         name="all-scheduling-allocations",
         place=APPENDIX,
         title="Allocations, scheduling, all floors",
-        caption="The wireless cell with pre-specified floors (above) and θ-dependent ones (below), p₀ = 0.9.",
+        caption="The wireless cell with pre-specified floors (top) and θ-dependent floors (bottom), p₀ = 0.9.",
         claim=ALLOCATION_CLAIM,
-        draw=_without_runs(allocations.all_scheduling_allocations),
+        draw=_without_runs(allocations.scheduling),
         finding=_moved(*SCHEDULING),
     ),
     PaperFigure(
@@ -206,7 +215,7 @@ FIGURES: tuple[PaperFigure, ...] = (
         title="Sample complexity, scheduling",
         caption=BOX,
         claim=COMPLEXITY_CLAIM,
-        draw=runs.scheduling_sample_complexity,
+        draw=complexity.scheduling,
         finding=_about(findings.complexity, *SCHEDULING),
     ),
     PaperFigure(
@@ -215,15 +224,15 @@ FIGURES: tuple[PaperFigure, ...] = (
         title="Violations, scheduling, all δ",
         caption=DENSITY,
         claim=DENSITY_CLAIM,
-        draw=runs.all_scheduling_violations,
+        draw=violations.scheduling,
         finding=_about(findings.violations, *SCHEDULING),
     ),
     PaperFigure(
         name="two-regimes",
         place=APPENDIX,
         title="The two regimes of the bound",
-        caption="Equal gaps, ten arms, floors p = λ w*: the price, the two terms of the printed bound, and the bound "
-        "that holds.",
+        caption="Equal gaps, ten arms, floors p = λ w*: the price, the two terms of the printed bound, and the "
+        "correct bound.",
         claim="For small λ the term 1/(1−psum) is the tighter one, for large λ 1/(K pmin).",
         draw=_without_runs(price.two_regimes),
         finding=findings.two_regimes,
@@ -232,30 +241,30 @@ FIGURES: tuple[PaperFigure, ...] = (
         name="scaling-with-equal-floors",
         place=APPENDIX,
         title="Scaling of the price, equal floors",
-        caption="One floor p for all arms; means linear in [0, 1] (above) and equal gaps of 0.1 (below). In the grey "
-        "areas the price is above the printed bound; the bound that holds is drawn too.",
+        caption="The same floor p for all arms; means linear in [0, 1] (top) and equal gaps of 0.1 (bottom). In the "
+        "grey areas the price exceeds the printed bound; the correct bound is drawn as well.",
         claim="With linear means the price scales with 1/(1−psum); with equal gaps it is less affected.",
-        draw=_without_runs(price.scaling_with_equal_floors),
+        draw=_without_runs(price.scaling_equal_floors),
         finding=findings.scaling_equal,
     ),
     PaperFigure(
         name="scaling-with-gap-floors",
         place=APPENDIX,
         title="Scaling of the price, floors from the gaps",
-        caption="The same with pₐ = p K fₐ/Σf, fₐ = 1 + 1/Δₐ, and f = 1 for the best arm.",
+        caption="As in the previous figure, with floors pₐ = p K fₐ/Σf; fₐ = 1 + 1/Δₐ, and f = 1 for the best arm.",
         claim="With linear means the price scales with 1/(1−psum); with equal gaps it is less affected.",
-        draw=_without_runs(price.scaling_with_gap_floors),
+        draw=_without_runs(price.scaling_gap_floors),
         finding=findings.scaling_gaps,
     ),
     PaperFigure(
         name="ours-against-ftas",
         place=BEYOND,
-        title="Our rules beside F-TaS",
+        title="Our rules compared with F-TaS",
         caption="Mean stopping time and mean violation at the stop, relative to F-TaS, in the ten settings of the "
         "paper, with 95 % intervals.",
         claim="",
-        draw=runs.ours_against_ftas,
+        draw=against_ftas.ratios,
         finding=findings.ours,
     ),
 )
-"""In the order of the paper, and then our own."""
+"""The paper's figures in its order, then our own."""

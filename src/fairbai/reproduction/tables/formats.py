@@ -1,4 +1,4 @@
-"""The tables as text, LaTeX and HTML."""
+"""The tables as plain text, LaTeX and HTML."""
 
 import html
 import itertools
@@ -8,22 +8,22 @@ from dataclasses import dataclass
 
 from fairbai.reproduction.scenarios import CONSTRAINTS, SIDES
 from fairbai.reproduction.studies import ALGORITHMS
-from fairbai.reproduction.tables import TOLERANCE, TableCell, agreement
+from fairbai.reproduction.tables.cells import TOLERANCE, TableCell, agreement
 from fairbai.simulation.tables import aligned
 
 QUANTITIES = {"sample_complexity": "trials", "violation_percent": "violation in %"}
 TITLES = {"synthetic": "Synthetic experiments", "scheduling": "Wireless scheduling"}
 COLUMNS = tuple(itertools.product(CONSTRAINTS, QUANTITIES, SIDES))
 NOTES = (
-    "Means ± half the width of their 95 % intervals. In the paper: Russo and Vannella, "
-    "Fair Best Arm Identification with Fixed Confidence.",
-    f"Two numbers differ if they are further apart than {TOLERANCE:g} times the root of the sum of both squared "
-    "half-widths.",
-    "Rows that say proved stop by a threshold that is proved to err with probability at most δ; all others use "
+    "Numbers are means ± half the width of their 95 % interval. Rows marked “in the paper” are from Russo and "
+    "Vannella, Fair Best Arm Identification with Fixed Confidence.",
+    f"Two numbers differ if the distance between them is more than {TOLERANCE:g} times the root of the sum of both "
+    "squared half-widths.",
+    "Rows marked “proved” use a threshold that is proved to err with probability at most δ; all others use "
     "log((1 + log t)/δ), a heuristic without a proof.",
-    "The violation is that at the stop, against the floors at the true means. Its shares are of one trial more than "
-    "there were in the rows of the paper's three algorithms, as in the paper, and of the trials in all others.",
-    "Settled runs meet floors that are known beforehand exactly, and floors that follow from the means at the "
+    "The violation is measured at the stop, against the floors at the true means. As in the paper, the rows of its "
+    "three algorithms divide by one trial more than were made; all others divide by the number of trials.",
+    "Settled runs meet floors that are known beforehand exactly; floors that depend on the means are met at the "
     "estimated means.",
 )
 
@@ -37,10 +37,10 @@ class _Entry:
 
 @dataclass(frozen=True)
 class _Line:
-    """A line of a table: our numbers, or the published ones of the same algorithm; an entry for each of COLUMNS."""
+    """A line of a table, with one entry per column: our numbers, or the published ones of the same algorithm."""
 
     algorithm: str
-    kind: str  # "ours", "paper", or "own" for rows that the paper does not have
+    kind: str  # "ours", "paper", or "own" for rows that are not in the paper
     entries: tuple[_Entry | None, ...]
 
     @property
@@ -73,7 +73,7 @@ def _published(cell: TableCell | None) -> _Entry | None:
 
 
 def to_text(cells: Sequence[TableCell]) -> str:
-    """Tables for a terminal, one for each of the paper's and each kind of floors; "!" marks what differs."""
+    """Tables for a terminal, one per table of the paper and kind of floors; "!" marks numbers that differ."""
     parts = []
     for table, blocks in _blocks(cells).items():
         for place, constraints in enumerate(CONSTRAINTS):
@@ -97,7 +97,7 @@ def _plain(entry: _Entry | None) -> str:
 
 
 def to_latex(cells: Sequence[TableCell]) -> str:
-    """A float with a tabular for each table; needs the packages booktabs and graphicx. A dagger marks what differs."""
+    """One float with a tabular per table; needs the packages booktabs and graphicx. A dagger marks what differs."""
     kinds = ("", "", *(rf"\multicolumn{{4}}{{c}}{{{_tex(name)}}}" for name in CONSTRAINTS.values()))
     wanted = ("", "", *(rf"\multicolumn{{2}}{{c}}{{{_tex(QUANTITIES[name])}}}" for _, name, _ in COLUMNS[::2]))
     parts = [r"% Needs \usepackage{booktabs} and \usepackage{graphicx}."]
@@ -105,7 +105,7 @@ def to_latex(cells: Sequence[TableCell]) -> str:
         parts += [
             r"\begin{table*}",
             r"\centering",
-            rf"\caption{{{_tex(TITLES.get(table, table))}. {_tex(' '.join(NOTES))} A dagger marks what differs.}}",
+            rf"\caption{{{_tex(TITLES.get(table, table))}. {_tex(' '.join(NOTES))} Daggers mark numbers that differ.}}",
             r"\resizebox{\textwidth}{!}{%",
             rf"\begin{{tabular}}{{ll{'r' * len(COLUMNS)}}}",
             r"\toprule",
@@ -125,7 +125,7 @@ def to_latex(cells: Sequence[TableCell]) -> str:
 _TEX = {
     **{sign: rf"\{sign}" for sign in "&%$#_{}"},
     **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
-    **{"±": r"$\pm$", "δ": r"$\delta$", "θ": r"$\theta$"},
+    **{"“": "``", "”": "''", "±": r"$\pm$", "δ": r"$\delta$", "θ": r"$\theta$"},
 }
 
 
@@ -145,32 +145,36 @@ def _tex_entry(entry: _Entry | None) -> str:
 
 
 def to_html(cells: Sequence[TableCell]) -> str:
-    """A <table class="results"> for each table, and the notes.
+    """Per table a heading and two <table class="results">, one per kind of floors; then the notes.
 
-    Rows have the class "ours", "paper" (the published numbers of the row above) or "own" (not in the paper); numbers
-    that differ are in cells of the class "differs" and followed by that word.
+    Rows have the class "ours", "paper" (the published numbers for the row above) or "own" (not in the paper); numbers
+    that differ are in cells of class "differs" and followed by that word.
     """
-    return "\n".join([*_html_tables(cells), *(f'<p class="note">{html.escape(note)}</p>' for note in NOTES), ""])
-
-
-def _html_tables(cells: Sequence[TableCell]) -> Iterator[str]:
-    counts = agreement(cells)
+    counts, parts = agreement(cells), []
     for table, blocks in _blocks(cells).items():
         agreeing, total = counts.get(table, (0, 0))
-        caption = f"{TITLES.get(table, table)}: {agreeing} of {total} published numbers agree with ours"
-        yield f'<div class="scroll"><table class="results">\n<caption>{html.escape(caption)}</caption>\n<thead>'
-        yield f'<tr><td colspan="2"></td>{_heads(CONSTRAINTS.values(), 4)}</tr>'
-        yield f'<tr><td colspan="2"></td>{_heads((QUANTITIES[name] for _, name, _ in COLUMNS[::2]), 2)}</tr>'
-        yield f"<tr>{_heads(['δ', 'algorithm', *(side for _, _, side in COLUMNS)], 1)}</tr>\n</thead>"
-        for delta, lines in blocks.items():
-            yield "<tbody>"
-            first = f'<th scope="rowgroup" rowspan="{len(lines)}">{delta:g}</th>'
-            for line in lines:
-                label = f'<th scope="row">{html.escape(line.label)}</th>'
-                yield f'<tr class="{line.kind}">{first}{label}{"".join(map(_html_entry, line.entries))}</tr>'
-                first = ""
-            yield "</tbody>"
-        yield "</table></div>"
+        heading = f"{TITLES.get(table, table)}: {agreeing} of {total} published numbers agree with ours"
+        parts.append(f"<h3>{html.escape(heading)}</h3>")
+        for place, constraints in enumerate(CONSTRAINTS.values()):
+            parts += _html_table(constraints.capitalize(), blocks, slice(4 * place, 4 * place + 4))
+    return "\n".join([*parts, *(f'<p class="note">{html.escape(note)}</p>' for note in NOTES), ""])
+
+
+def _html_table(caption: str, blocks: dict[float, list[_Line]], chosen: slice) -> Iterator[str]:
+    columns = COLUMNS[chosen]
+    yield '<div class="scroll" tabindex="0"><table class="results">'
+    yield f"<caption>{html.escape(caption)}</caption>\n<thead>"
+    yield f'<tr><td colspan="2"></td>{_heads((QUANTITIES[name] for _, name, _ in columns[::2]), 2)}</tr>'
+    yield f"<tr>{_heads(['δ', 'algorithm', *(side for _, _, side in columns)], 1)}</tr>\n</thead>"
+    for delta, lines in blocks.items():
+        yield "<tbody>"
+        first = f'<th scope="rowgroup" rowspan="{len(lines)}">{delta:g}</th>'
+        for line in lines:
+            label = f'<th scope="row">{html.escape(line.label)}</th>'
+            yield f'<tr class="{line.kind}">{first}{label}{"".join(map(_html_entry, line.entries[chosen]))}</tr>'
+            first = ""
+        yield "</tbody>"
+    yield "</table></div>"
 
 
 def _heads(names: Iterable[str], columns: int) -> str:

@@ -2,24 +2,24 @@
 
 import math
 
-from fairbai.kernels.loop.steps import FAMILY, KAPPA, SEED, SIZE, STOPPING, count_reward
 from fairbai.kernels.jit import entry, kernel
-from fairbai.kernels.streams.rewards import MEAN as TRUE_MEAN
-from fairbai.kernels.streams.rewards import reward
-from fairbai.kernels.streams.philox import two_uniforms
+from fairbai.kernels.loop.steps import FAMILY, KAPPA, SEED, SIZE, STOPPING, count_reward
 from fairbai.kernels.state import ASSIGNED, MEAN, OBSERVED, ROUND, SUM, largest
 from fairbai.kernels.stopping.scores import evidence
+from fairbai.kernels.streams.philox import two_uniforms
+from fairbai.kernels.streams.rewards import MEAN as TRUE_MEAN
+from fairbai.kernels.streams.rewards import reward
 
-MOST_UNEQUAL = 10.0
+MAX_IMBALANCE = 10.0  # between the trials of the two arms
 
 
 @kernel
 def _less_lucky(state, truth):
-    """The arm that has deceived less: arm 0 by bad rewards, arm 1 by good ones. The lucky one rests."""
+    """The arm that has misled less so far: arm 0 misleads by bad rewards, arm 1 by good ones."""
     count, other = state[OBSERVED, 0], state[OBSERVED, 1]
-    if count == 0.0 or count * MOST_UNEQUAL < other:
+    if count == 0.0 or count * MAX_IMBALANCE < other:
         return 0
-    if other == 0.0 or other * MOST_UNEQUAL < count:
+    if other == 0.0 or other * MAX_IMBALANCE < count:
         return 1
     bad = (truth[TRUE_MEAN, 0] * count - state[SUM, 0]) / math.sqrt(count)
     good = (state[SUM, 1] - truth[TRUE_MEAN, 1] * other) / math.sqrt(other)
@@ -28,15 +28,15 @@ def _less_lucky(state, truth):
 
 @entry
 def fooled(experiment, before, truth, level, longest, answers):
-    """The answer of every run against the adversary, -1 for those that have none after ``longest`` trials.
+    """Fill in the answer of every run against the adversary; -1 if there is none after ``longest`` trials.
 
     Args:
         experiment: Its codes, reals, state and numbers.
         before: The state and the numbers of an experiment that has not begun.
-        truth: Of the rewards, as in ``kernels.rewards``.
-        level: What the evidence must reach.
-        longest: The number of trials after which a run is given up.
-        answers: Filled, one entry a run.
+        truth: The distribution of the rewards, as in ``kernels.streams.rewards``.
+        level: The threshold for the evidence.
+        longest: The number of trials after which a run is abandoned.
+        answers: The result, one entry per run.
     """
     codes, reals, state, numbers = experiment
     family = codes[FAMILY]

@@ -1,6 +1,6 @@
-"""The numbers that the paper prints, to hold our own beside.
+"""The numbers that the paper prints.
 
-``published_tables.csv`` has a row for every cell of the two results tables of Russo and Vannella, "Fair Best Arm
+``published_tables.csv`` has one row per cell of the two results tables of Russo and Vannella, "Fair Best Arm
 Identification with Fixed Confidence": means of 100 runs, each with half the width of its 95 % interval.
 """
 
@@ -15,11 +15,11 @@ class PublishedCell:
     """One number of the paper's results tables.
 
     Attributes:
-        table: "synthetic" or "scheduling", as in ``PaperSetting``.
+        table: "synthetic" or "scheduling", as in ``PaperScenario``.
         delta: The probability of a wrong answer.
         algorithm: "F-TaS", "TaS" or "Uniform Fair".
         constraints: "prespecified" or "theta_dependent".
-        setting: "agonistic" or "antagonistic".
+        setting: "agonistic" or "antagonistic", the paper's word for ``PaperScenario.side``.
         quantity: "sample_complexity", in trials, or "violation_percent", at the stop.
         mean: The mean of the runs.
         ci95: Half the width of its 95 % interval.
@@ -37,7 +37,7 @@ class PublishedCell:
 
 @cache
 def _read() -> tuple[PublishedCell, ...]:
-    text = resources.files("fairbai.reproduction").joinpath("published_tables.csv").read_text(encoding="utf-8")
+    text = resources.files("fairbai.reproduction.tables").joinpath("published_tables.csv").read_text(encoding="utf-8")
     return tuple(
         PublishedCell(
             table=row["table"],

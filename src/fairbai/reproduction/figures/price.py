@@ -1,8 +1,8 @@
-"""The price of fairness T*_p / T* in the paper's examples, beside the bounds on it.
+"""The paper's figures of the price of fairness T*_p / T*, with the bounds on it.
 
 The paper bounds the price by min(1/(1 − psum), 1/(K p_min)) up to a constant, with p_min the smallest positive floor.
-With constant 1 that is false (docs/errata.md). What holds is max_a w*_a / (p_a + (1 − psum) w*_a), which is at most
-1/(1 − psum). The figures show both wherever they differ.
+With constant 1 that is false (docs/errata.md). The correct bound is max_a w*_a / (p_a + (1 − psum) w*_a), which is at
+most 1/(1 − psum). The figures show both wherever they differ.
 """
 
 import math
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairbai.allocation import price_of_fairness, solve
+from fairbai.charts import style
 from fairbai.problems import Instance, rates
 from fairbai.problems.checks import Array
-from fairbai.charts import style
 from fairbai.reproduction.scenarios import equal_gap_means, linear_means
 
 if TYPE_CHECKING:
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Pattern = Callable[[Array], Array]
-"""How floors are spread over the arms, given the means; up to a factor."""
+"""How floors are distributed over the arms, given the means, up to a factor."""
 
 PRICE = r"price $T^\star_p/T^\star$"
 SPARE = r"$1/(1-p_{\mathrm{sum}})$"
 SMALLEST = r"$1/(K p_{\min})$"
-BOUND = r"bound that holds, $\max_a\, w^\star_a/(p_a + (1-p_{\mathrm{sum}})w^\star_a)$"
+BOUND = r"correct bound, $\max_a\, w^\star_a/(p_a + (1-p_{\mathrm{sum}})w^\star_a)$"
 PRINTED = r"printed bound, $\min\{1/(1-p_{\mathrm{sum}}),\, 1/(K p_{\min})\}$"
-FALSE = "price above the printed bound"
+FALSE = "price exceeds the printed bound"
 
-# What the floors sum to, closer together towards 1, where the price rises steeply. Prices are drawn up to 0.99.
+# Sums of the floors, denser towards 1, where the price rises steeply. Prices are drawn up to 0.99.
 SUMS = 0.99 * (1.0 - (1.0 - np.linspace(0.0, 1.0, 61)) ** 2)[1:]
 ARMS = np.unique(np.geomspace(2, 100, 40).round().astype(int))
 SHARES = np.linspace(0.02, 0.98, 49)
@@ -40,7 +40,7 @@ SHARES = np.linspace(0.02, 0.98, 49)
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """Prices of one row of floors after the other, and the terms of the bounds on them."""
+    """One price per row of floors, and the terms of the bounds on it."""
 
     ratio: Array
     bound: Array
@@ -65,16 +65,16 @@ def prices(means: Array, floors: Array) -> Prices:
 
 
 @style.applied()
-def price_of_hindering_floors() -> "Figure":
-    """The paper's main text, case 1: K = 30, means linear in [0, 1], floors p_a = K p0 Δ_a / ΣΔ."""
+def hindering_floors() -> "Figure":
+    """Main text, case 1: K = 30, means linear in [0, 1], floors p_a = K p0 Δ_a / ΣΔ."""
     means = linear_means(30, 1.0)
     gaps = means.max() - means
     found = prices(means, np.outer(SUMS, gaps / gaps.sum()))
     figure, (axes,) = style.panels(style.ONE_COLUMN, 3.0)
     p0 = SUMS / means.size
     _price(axes, p0, found)
-    # The best arm has no floor, and then the bound that holds is 1/(1 − psum) itself.
-    axes.plot(p0, found.spare, label=f"{SPARE}, here the bound that holds", **style.PRICES["spare"].line)
+    # The best arm has no floor, so the correct bound is 1/(1 − psum) itself.
+    axes.plot(p0, found.spare, label=f"{SPARE}, here the correct bound", **style.PRICES["spare"].line)
     _printed(axes, p0, found)
     axes.set(xlabel=r"$p_0$", ylabel="price and bounds", xlim=(0.0, 1.0 / means.size))
     style.legend_below(figure, axes, 1)
@@ -82,8 +82,8 @@ def price_of_hindering_floors() -> "Figure":
 
 
 @style.applied()
-def price_with_equal_gaps() -> "Figure":
-    """The paper's main text, case 2: equal gaps, p = 0 for the best arm and (w*_a + 1/K)/2 for the others, over K."""
+def equal_gaps() -> "Figure":
+    """Main text, case 2: equal gaps, p = 0 for the best arm and (w*_a + 1/K)/2 for the others, over K."""
     found = [prices(means, floors[None, :]) for means, floors in map(between, ARMS)]
     ratio = np.array([one.ratio[0] for one in found])
     spare = np.array([one.spare[0] for one in found])
@@ -116,7 +116,7 @@ def price_with_equal_gaps() -> "Figure":
 
 @style.applied()
 def two_regimes() -> "Figure":
-    """The paper's appendix: the two terms of its bound for equal gaps, K = 10, and floors p = λ w*."""
+    """Appendix: the two terms of its bound for equal gaps, K = 10, and floors p = λ w*."""
     means = equal_gap_means(10, 1.0)
     found = prices(means, np.outer(SHARES, solve(Instance(means)).weights))
     figure, (axes,) = style.panels(style.ONE_COLUMN, 3.0)
@@ -130,19 +130,19 @@ def two_regimes() -> "Figure":
 
 
 @style.applied()
-def scaling_with_equal_floors() -> "Figure":
-    """The paper's appendix: one floor p for all arms; means linear in [0, 1] (above), equal gaps 0.1 (below)."""
+def scaling_equal_floors() -> "Figure":
+    """Appendix: the same floor p for all arms; means linear in [0, 1] (top), equal gaps of 0.1 (bottom)."""
     return _scaling(np.ones_like)
 
 
 @style.applied()
-def scaling_with_gap_floors() -> "Figure":
-    """The paper's appendix: p_a = p K f_a / Σf, f_a = 1 + 1/Δ_a, f = 1 for the best arm; models as above."""
+def scaling_gap_floors() -> "Figure":
+    """Appendix: p_a = p K f_a / Σf, f_a = 1 + 1/Δ_a, f = 1 for the best arm; models as above."""
     return _scaling(inverse_gap_pattern)
 
 
 def inverse_gap_pattern(means: Array) -> Array:
-    """f_a = 1 + 1/Δ_a, and 1 for the best arm: it gets the smallest floor of all, its rivals the largest."""
+    """f_a = 1 + 1/Δ_a, and 1 for the best arm: it gets the smallest floor, its closest rivals the largest."""
     gaps = means.max() - means
     pattern: Array = np.ones_like(gaps)
     pattern[gaps > 0.0] += 1.0 / gaps[gaps > 0.0]
@@ -150,7 +150,7 @@ def inverse_gap_pattern(means: Array) -> Array:
 
 
 def _scaling(pattern: Pattern) -> "Figure":
-    """Prices over p in (0, 1/K) for both models (rows) and three numbers of arms (columns)."""
+    """Prices against p in (0, 1/K), for both models (rows) and three numbers of arms (columns)."""
     figure, axes = style.panels(style.TWO_COLUMNS, 4.4, 2, 3, sharex="col", sharey="row")
     models = (("means linear in [0, 1]", linear_means, 1.0), ("equal gaps of 0.1", equal_gap_means, 0.1))
     cases = [(*model, arms) for model in models for arms in (10, 20, 30)]
@@ -174,7 +174,7 @@ def _scaling(pattern: Pattern) -> "Figure":
 
 
 def between(arms: int) -> tuple[Array, Array]:
-    """Means with equal gaps, and floors halfway between w* and 1/K, but none for the best arm."""
+    """Means with equal gaps, and floors halfway between w* and 1/K, except for the best arm, which has none."""
     means = equal_gap_means(arms, 1.0)
     floors = (solve(Instance(means)).weights + 1.0 / arms) / 2.0
     floors[means.argmax()] = 0.0
@@ -188,7 +188,7 @@ def _price(axes: "Axes", p: Array, found: Prices) -> None:
 
 
 def _printed(axes: "Axes", p: Array, found: Prices) -> None:
-    """The paper's bound with constant 1, and an area where the price is above it."""
+    """The paper's bound with constant 1, shaded where the price exceeds it."""
     axes.plot(p, found.printed, label=PRINTED, **style.PRICES["printed"].band)
     above = found.ratio > found.printed
     area: dict[str, Any] = {"color": style.GREY, "alpha": 0.35, "linewidth": 0.0}

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from fairbai.reproduction.published import PublishedCell, published
+from fairbai.reproduction.tables.published import PublishedCell, published
 
 
 def test_every_cell_of_both_tables_is_there_once() -> None:

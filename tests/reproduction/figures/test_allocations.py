@@ -14,15 +14,15 @@ from matplotlib.figure import Figure
 
 import fairbai as fb
 from fairbai.charts import style
-from fairbai.reproduction import allocation_figures as figures
-from fairbai.reproduction import scenarios as settings
+from fairbai.reproduction import scenarios
+from fairbai.reproduction.figures import allocations as figures
 
-# Which settings a figure shows: model, constraints.
+# Which scenarios a figure shows: model, constraints.
 PANELS: dict[Callable[[], Figure], list[tuple[Any, Any]]] = {
-    figures.prespecified_allocations: [("linear", "prespecified"), ("equal gaps", "prespecified")],
-    figures.theta_dependent_allocations: [("linear", "theta_dependent")],
-    figures.scheduling_allocations: [("scheduling", "theta_dependent")],
-    figures.all_scheduling_allocations: [("scheduling", None)],
+    figures.prespecified: [("linear", "prespecified"), ("equal gaps", "prespecified")],
+    figures.theta_dependent: [("linear", "theta_dependent")],
+    figures.main_scheduling: [("scheduling", "theta_dependent")],
+    figures.scheduling: [("scheduling", None)],
 }
 every_figure = pytest.mark.parametrize("draw", PANELS, ids=lambda draw: draw.__name__)
 
@@ -35,9 +35,9 @@ def heights(axes: Axes) -> dict[str, np.ndarray]:
 @every_figure
 def test_bars_are_the_allocations_and_the_floors(draw: Callable[[], Figure]) -> None:
     figure = draw()
-    shown = [setting for which in PANELS[draw] for setting in settings.select(*which)]
-    for axes, setting in zip(figure.axes, shown, strict=True):
-        instance = setting.instance
+    shown = [scenario for which in PANELS[draw] for scenario in scenarios.select(*which)]
+    for axes, scenario in zip(figure.axes, shown, strict=True):
+        instance = scenario.instance
         found = heights(axes)
         expected = {
             "unconstrained": fb.solve(fb.Instance(instance.means)).weights,
@@ -47,7 +47,7 @@ def test_bars_are_the_allocations_and_the_floors(draw: Callable[[], Figure]) -> 
         assert list(found) == [figures.LABELS[name] for name in expected]
         for name, values in expected.items():
             np.testing.assert_array_equal(found[figures.LABELS[name]], values)
-        assert axes.get_title() == setting.title
+        assert axes.get_title() == scenario.title
         assert len(axes.get_xticks()) == instance.means.size
 
 
@@ -56,13 +56,13 @@ def test_axes_are_labelled_and_the_widths_fit_columns(draw: Callable[[], Figure]
     figure = draw()
     assert len(figure.legends) == 1
     names = {axes.get_xlabel() for axes in figure.axes} - {""}
-    assert names == ({"user"} if "scheduling" in draw.__name__ else {"arm"})
+    assert names == ({"user"} if draw in (figures.scheduling, figures.main_scheduling) else {"arm"})
     assert figure.axes[0].get_ylabel() == "share of the trials"
     assert figure.get_figwidth() in (style.ONE_COLUMN, style.TWO_COLUMNS)
 
 
 def test_bars_of_an_arm_do_not_overlap() -> None:
-    axes = figures.scheduling_allocations().axes[0]
+    axes = figures.main_scheduling().axes[0]
     patches = sorted(axes.patches, key=lambda patch: patch.get_x())  # type: ignore[attr-defined]
     for one, following in pairwise(patches):
         assert one.get_x() + one.get_width() <= following.get_x() + 1e-9  # type: ignore[attr-defined]

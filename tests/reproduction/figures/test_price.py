@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import fairbai as fb
-from fairbai.reproduction import price_figures as figures
+from fairbai.reproduction.figures import price as figures
 from fairbai.reproduction.scenarios import equal_gap_means, linear_means
 
 
@@ -36,7 +36,7 @@ def test_prices_know_both_terms_of_the_printed_bound() -> None:
 
 
 def test_hindering_floors() -> None:
-    figure = figures.price_of_hindering_floors()
+    figure = figures.hindering_floors()
     (axes,) = figure.axes
     p0, ratio = curve(axes, figures.PRICE)
     assert p0[0] > 0.0
@@ -46,7 +46,7 @@ def test_hindering_floors() -> None:
         price = exact(means, 30 * p0[index] * (1 - means) / np.sum(1 - means))
         assert ratio[index] == pytest.approx(price.ratio, rel=1e-9)
         assert price.upper_bound == pytest.approx(1 / (1 - 30 * p0[index]), rel=1e-9)  # no floor for the best arm
-    spare = curve(axes, f"{figures.SPARE}, here the bound that holds")[1]
+    spare = curve(axes, f"{figures.SPARE}, here the correct bound")[1]
     np.testing.assert_allclose(spare, 1 / (1 - 30 * p0), rtol=1e-9)
     assert np.all(ratio <= spare)
     printed = curve(axes, figures.PRINTED)[1]
@@ -56,7 +56,7 @@ def test_hindering_floors() -> None:
 
 
 def test_equal_gaps_over_the_number_of_arms() -> None:
-    figure = figures.price_with_equal_gaps()
+    figure = figures.equal_gaps()
     left, right = figure.axes
     arms, ratio = curve(left, f"{figures.PRICE} (left)")
     assert (arms[0], arms[-1]) == (2, 100)
@@ -102,14 +102,14 @@ def check_scaling(figure: Figure, linear: np.ndarray, equal: np.ndarray) -> None
 
 
 def test_scaling_with_equal_floors() -> None:
-    figure = figures.scaling_with_equal_floors()
+    figure = figures.scaling_equal_floors()
     check_scaling(figure, np.full(10, 0.1), np.full(10, 0.1))
     for axes in figure.axes:  # the printed bound fails in every panel
         assert np.any(curve(axes, figures.PRICE)[1] > curve(axes, figures.PRINTED)[1])
 
 
 def test_scaling_with_gap_floors() -> None:
-    figure = figures.scaling_with_gap_floors()
+    figure = figures.scaling_gap_floors()
     linear = np.append(1 + 9 / np.arange(9, 0, -1), 1.0)
     equal = np.array([11.0] * 9 + [1.0])
     check_scaling(figure, linear / linear.sum(), equal / equal.sum())
