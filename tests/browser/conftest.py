@@ -4,10 +4,10 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from tests.browser.chromium import FLAGS, chromium
-from tests.browser.visitor import PATIENCE, Site
+from tests.browser.visitor import TIMEOUT, Site
 from tests.service.server import Server
 
-expect.set_options(timeout=PATIENCE)
+expect.set_options(timeout=TIMEOUT)
 
 
 # Of the package, not of the session: while Playwright runs, no other test of the process could run an event loop.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, TimeoutError, expect
 
-from tests.browser.visitor import PATIENCE, Site, play
+from tests.browser.visitor import TIMEOUT, Site, play
 
 pytestmark = pytest.mark.slow_without_jit
 
@@ -64,7 +64,7 @@ def check_names(page: Page, where: str) -> None:
 def check_looks(page: Page, where: str) -> None:
     """Nothing is cut off or too pale, and charts say what their axes are."""
     try:
-        page.wait_for_function(f"() => ({CONTRAST})().length === 0", timeout=PATIENCE)  # charts are drawn again
+        page.wait_for_function(f"() => ({CONTRAST})().length === 0", timeout=TIMEOUT)  # charts are drawn again
     except TimeoutError:
         raise AssertionError(f"{where}: too pale: {page.evaluate(CONTRAST)}") from None
     assert page.evaluate(WIDE) <= 0, f"{where}: scrolls sideways"
@@ -74,7 +74,7 @@ def check_looks(page: Page, where: str) -> None:
 
 def paths(experiment: str) -> list[str]:
     here = f"/experiments/{experiment}"
-    return ["/sign-in", "/plan", "/experiments", here, f"{here}/audit"]
+    return ["/sign-in", "/plan", "/experiments", here, f"{here}/audit", "/static/not-found.html"]
 
 
 def test_hostile_words_are_shown_as_text(site: Site, experiment: str) -> None:

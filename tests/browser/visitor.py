@@ -13,7 +13,7 @@ from fairbai.service.storage.database import open_database
 from fairbai.service.storage.keys import create_key
 from tests.service.server import Server
 
-PATIENCE = 30_000  # ms
+TIMEOUT = 30_000  # ms
 
 
 @dataclass
@@ -79,7 +79,7 @@ class Site:
         """Somebody who is signed in, or with role None is not."""
         context = self.browser.new_context(viewport={"width": width, "height": 800}, accept_downloads=True, **more)
         self._contexts.append(context)
-        context.set_default_timeout(PATIENCE)
+        context.set_default_timeout(TIMEOUT)
         if role is not None:
             context.add_cookies([{"name": "fairbai", "value": self.key(role), "url": self.base}])
         return Visitor(context.new_page(), self.base, expected)
