@@ -45,7 +45,7 @@ def test_from_the_plan_to_the_report(site: Site, tmp_path: Path) -> None:
 
 
 def check_report(page: Page, report: Path) -> None:
-    """The report is whole: it opens from the disk, with its charts."""
+    """The report is self-contained: it opens from disk with its charts."""
     other = page.context.new_page()
     other.goto(report.as_uri())
     expect(other.locator("body")).to_contain_text("“C” is best")
@@ -107,7 +107,7 @@ def test_what_cannot_be_planned_is_explained(site: Site) -> None:
 
 
 def check_nothing_is_offered(page: Page) -> None:
-    """Results of an older form would be taken for those of this one."""
+    """Results of an older form would be mistaken for those of this one."""
     for name in ("answer", "price-of", "without-floors", "heuristic"):
         expect(page.locator(f"#{name}")).to_have_text("–")
     expect(page.locator("#strip")).to_have_text(page.locator("#problem").inner_text())

@@ -90,7 +90,7 @@ function described(value) {
 async function replay() {
   find("replay").disabled = true;
   find("progress").hidden = false;
-  tell(find("replayed"), "Replaying …", "");
+  tell(find("replayed"), "Replaying…", "");
   try {
     for await (const line of lines(`${at}/audit/replay`)) {
       if (line.failed) throw new Problem(500, { detail: "The replay failed; the log of the service says why." });

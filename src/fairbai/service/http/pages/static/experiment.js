@@ -15,7 +15,7 @@ const LABELS = ["Arm", "Trials", "Rewards", "Pending", "Mean", "Interval", "Shar
 const MODES = {
   live: "Live",
   polling: "Live, updated every few seconds",
-  lost: "Reconnecting …",
+  lost: "Reconnecting…",
   over: "Finished",
 };
 const PAUSE = 1500; // ms between two refreshes
