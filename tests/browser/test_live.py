@@ -74,6 +74,16 @@ def test_an_experiment_that_is_not_there(site: Site, path: str) -> None:
     visitor.check()
 
 
+def test_an_address_that_is_not_there(site: Site) -> None:
+    visitor = site.visitor(expected=("404",))
+    page = visitor.open("/nothing/here")
+    expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
+    expect(page.locator("#who")).to_contain_text("(admin)")
+    page.get_by_role("link", name="All experiments").click()
+    page.wait_for_url("**/experiments")
+    visitor.check()
+
+
 def test_the_list_shows_the_best_arm(site: Site) -> None:
     decided, open_one, new = (begin(site, f"best: {name}") for name in ("decided", "open", "new"))
     play(site.client, decided, ARMS, random.Random(1))

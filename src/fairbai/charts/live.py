@@ -4,20 +4,13 @@ They take the responses of ``GET /v1/experiments/{id}`` and ``GET /v1/experiment
 Python client draws the same charts as the dashboard.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from fairbai.charts.colors import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILLION
-from fairbai.charts.look import Figure, arms_axis, axis, figure, largest, limit_trace, percent, shown
+from fairbai.charts.look import Figure, arms_axis, axis, figure, largest, limit_trace, percent, shown, time_axis
 
-Answer = dict[str, Any]
-
-MINUTE, DAY = 60_000, 86_400_000  # ms, the unit of plotly.js
-TIME_TICKS = [  # the second line appears where it changes
-    {"dtickrange": [None, MINUTE - 1], "value": "%H:%M:%S\n%-d %b"},
-    {"dtickrange": [MINUTE, DAY - 1], "value": "%H:%M\n%-d %b"},
-    {"dtickrange": [DAY, None], "value": "%-d %b\n%Y"},
-]
-TIME = "%-d %b %Y, %H:%M:%S"
+Answer = Mapping[str, Any]
 
 
 def figures(status: Answer, history: Answer) -> dict[str, Figure]:
@@ -33,7 +26,7 @@ def figures(status: Answer, history: Answer) -> dict[str, Figure]:
 def shares_figure(status: Answer) -> Figure:
     """The share of each arm with its floor and ceiling."""
     arms, names = _drawn(status)
-    data: list[Answer] = [
+    data: list[dict[str, Any]] = [
         {
             "type": "bar",
             "name": "share",
@@ -96,7 +89,7 @@ def evidence_figure(status: Answer, history: Answer) -> Figure:
     if not points or points[-1][0] < status["trials"]:  # after the decision: as it was decided
         points.append((status["trials"], status["glr"], status["threshold"]))
     x = [trials for trials, _, _ in points]
-    data: list[Answer] = [
+    data: list[dict[str, Any]] = [
         _curve("evidence (GLR)", x, [glr for _, glr, _ in points], BLUE, "solid"),
         _curve("threshold", x, [threshold for *_, threshold in points], VERMILLION, "dash"),
     ]
@@ -116,11 +109,10 @@ def trials_figure(history: Answer) -> Figure:
         _curve("trials", x, [point["trials"] for point in points], BLUE, "solid"),
         _curve("rewards", x, [point["observed"] for point in points], ORANGE, "dash"),
     ]
-    time = axis("Time (UTC)", type="date", tickformatstops=TIME_TICKS, tickangle=0, nticks=5, hoverformat=TIME)
-    return figure(data, time, axis("Trials", rangemode="tozero", tickformat=",.0f"))
+    return figure(data, time_axis(), axis("Trials", rangemode="tozero", tickformat=",.0f"))
 
 
-def _curve(name: str, x: list[Any], y: list[Any], color: str, dash: str) -> Answer:
+def _curve(name: str, x: list[Any], y: list[Any], color: str, dash: str) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "lines",

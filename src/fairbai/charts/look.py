@@ -13,6 +13,13 @@ Figure = dict[str, Any]
 MAX_LABEL = 24  # characters of a label on an axis
 MAX_ARMS = 30  # on an axis
 
+MINUTE, DAY = 60_000, 86_400_000  # ms, the unit of plotly.js
+TIME_TICKS = [  # by the distance of two ticks; the second line appears only where it changes
+    {"dtickrange": [None, MINUTE - 1], "value": "%H:%M:%S\n%-d %b"},
+    {"dtickrange": [MINUTE, DAY - 1], "value": "%H:%M\n%-d %b"},
+    {"dtickrange": [DAY, None], "value": "%-d %b\n%Y"},
+]
+
 
 def shown(labels: Sequence[str]) -> list[str]:
     """Labels as charts show them: short, distinct and escaped."""
@@ -33,6 +40,12 @@ def arms_axis(count: int, **more: Any) -> dict[str, Any]:
     """An axis of arms, whose labels are never interpreted as numbers or dates."""
     title = "Arm" if count <= MAX_ARMS else f"Arm (the {MAX_ARMS} of {count} with the most trials)"
     return axis(title, type="category", **more)
+
+
+def time_axis() -> dict[str, Any]:
+    """An axis of times, with few enough ticks to be horizontal on a phone."""
+    ticks = {"tickformatstops": TIME_TICKS, "tickangle": 0, "nticks": 5}
+    return axis("Time (UTC)", type="date", hoverformat="%-d %b %Y, %H:%M:%S", **ticks)
 
 
 def largest(values: Sequence[float]) -> list[int]:
