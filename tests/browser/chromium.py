@@ -1,4 +1,4 @@
-"""Where Chromium is. Where there is none, Debian's is installed, or Playwright's own."""
+"""Finds Chromium, or installs it: from Debian, or else from Playwright."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ from playwright.sync_api import Playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
-    "--no-sandbox",  # which root has not
+    "--no-sandbox",  # root cannot use the sandbox
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
@@ -24,9 +24,9 @@ APT = ["apt-get", "-o", "DPkg::Lock::Timeout=600", "-qq"]
 
 
 def chromium(playwright: Playwright) -> str:
-    """The path of the program; it may take minutes where it has to be installed."""
+    """The path of the program; installing it may take minutes."""
     with (Path(tempfile.gettempdir()) / "fairbai-chromium.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # of two processes of tests one installs, and the other waits
+        fcntl.flock(lock, fcntl.LOCK_EX)  # if two test processes start at once, one installs and the other waits
         return _installed() or _install(playwright)
 
 

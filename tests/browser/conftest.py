@@ -4,13 +4,13 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from tests.browser.chromium import FLAGS, chromium
-from tests.browser.visitor import PATIENCE, Site
+from tests.browser.visitor import TIMEOUT, Site
 from tests.service.server import Server
 
-expect.set_options(timeout=PATIENCE)
+expect.set_options(timeout=TIMEOUT)
 
 
-# Of the package, not of the session: while Playwright runs, no other test of the process could run an event loop.
+# Package scope, not session scope: while Playwright runs, no other test in this process can run an event loop.
 @pytest.fixture(scope="package")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("pages")

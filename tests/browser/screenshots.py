@@ -1,7 +1,7 @@
-"""Pictures of all pages for the documentation: ``python -m tests.browser.screenshots docs/images/dashboard``.
+"""Screenshots of all pages for the documentation: ``python -m tests.browser.screenshots docs/images/dashboard``.
 
-The service runs on a clock that is some days behind and catches up while trials are made, so that the pictures show
-experiments of days.
+The clock of the service starts some days in the past and catches up while trials run, so the screenshots show
+experiments that have run for days.
 """
 
 import io
@@ -32,7 +32,7 @@ sys.exit(main(sys.argv[2:]))
 HOURS = 9 * 24  # of traffic
 LATE, LOST = 0.02, 0.01  # shares of the rewards
 
-# name, labels with the rates at which they convert, floor, trials an hour, the hour it begins
+# name, labels with their conversion rates, floor, trials per hour, hour of the start
 EXPERIMENTS = (
     ("Checkout button", {"Green": 0.10, "Blue": 0.13, "Red": 0.09}, 0.2, 90, 0),
     ("Pricing page", {"Table": 0.21, "Cards": 0.28}, 0.3, 20, 20),
@@ -58,7 +58,7 @@ class Behind(Server):
 
 
 class Traffic:
-    """The visitors of one experiment; some of their rewards come late, and some never."""
+    """The visitors of one experiment; some rewards arrive late, some never."""
 
     def __init__(self, client: Client, name: str, rates: dict[str, float], floor: float, hourly: int) -> None:
         self.client, self.rates, self.hourly = client, rates, hourly
@@ -68,7 +68,7 @@ class Traffic:
         self.late: list[dict[str, float]] = []
 
     def hour(self, hour: int) -> None:
-        """As many visitors as come at that time of the day."""
+        """One hour of visitors, as many as usual at that time of day."""
         trials = round(self.hourly * (1.1 - math.cos(2 * math.pi * hour / 24)))
         try:
             tickets = self.client.ask(self.experiment, trials)
@@ -88,7 +88,7 @@ class Traffic:
 
 
 def fill(server: Behind, client: Client) -> list[str]:
-    """Experiments of some days; returns their names."""
+    """Run experiments over some days; returns their ids."""
     running: list[Traffic] = []
     for hour in range(HOURS):
         server.set_back((HOURS - hour) * 3600.0)
@@ -100,7 +100,7 @@ def fill(server: Behind, client: Client) -> list[str]:
 
 
 def ready(page: Page) -> None:
-    """Wait until all data and charts are there."""
+    """Wait until all data and charts are shown."""
     page.wait_for_load_state("load")
     for chart in page.locator(".chart").all():
         expect(chart.locator(".main-svg").first).to_be_visible(timeout=20_000)
@@ -108,7 +108,7 @@ def ready(page: Page) -> None:
 
 
 def picture(context: BrowserContext, address: str, target: Path, whole: bool = True) -> None:
-    """A picture of a page, with few enough colours to be small."""
+    """A screenshot with a reduced palette, to keep the file small."""
     page = context.new_page()
     page.goto(address)
     ready(page)

@@ -19,10 +19,10 @@ def test_without_a_stream_the_page_asks_again_and_again(site: Site) -> None:
     experiment = begin(site, "polled")
     visitor.page.route("**/stream", lambda route: route.fulfill(status=503, body="{}"))
     page = visitor.open(f"/experiments/{experiment}")
-    expect(page.locator("#live")).to_have_text("Live, every few seconds")
+    expect(page.locator("#live")).to_have_text("Live, updated every few seconds")
     play(site.client, experiment, ARMS, random.Random(1))
     expect(page.locator("#sentence")).to_contain_text("“b” is best")
-    expect(page.locator("#live")).to_contain_text("Over")
+    expect(page.locator("#live")).to_have_text("Finished")
     visitor.check()
 
 
@@ -30,7 +30,7 @@ def test_a_reader_cannot_close_and_is_told_why(site: Site) -> None:
     experiment = begin(site, "watched")
     visitor = site.visitor(role="reader", expected=("403",))
     page = visitor.open(f"/experiments/{experiment}")
-    expect(page.locator("#close-note")).to_have_text("Closing needs a key of role admin; yours is reader.")
+    expect(page.locator("#close-note")).to_have_text("Closing needs a key with role admin; yours has role reader.")
     expect(page.locator("#close")).to_be_disabled()
     page.locator("#close").click(force=True)
     expect(page.locator("#confirm")).to_be_hidden()
@@ -40,7 +40,7 @@ def test_a_reader_cannot_close_and_is_told_why(site: Site) -> None:
     }"""
     assert page.evaluate(script, f"/v1/experiments/{experiment}/close") == 403
     visitor.open("/plan")
-    expect(page.locator("#start-note")).to_contain_text("needs a key of role admin")
+    expect(page.locator("#start-note")).to_contain_text("needs a key with role admin")
     expect(page.locator("#start")).to_be_disabled()
     assert site.client.status(experiment)["closed"] is False
     visitor.check()
@@ -51,22 +51,64 @@ def test_closing_asks_first(site: Site) -> None:
     play(site.client, experiment, ARMS, random.Random(1), most=10)
     visitor = site.visitor()
     page = visitor.open(f"/experiments/{experiment}")
-    page.get_by_role("button", name="Close this experiment").click()
-    expect(page.locator("#confirm-text")).to_contain_text("ends after 10 trials")
+    page.get_by_role("button", name="Close experiment").click()
+    expect(page.locator("#confirm-text")).to_contain_text("will end after 10 trials. There is no answer yet")
     page.keyboard.press("Escape")
     assert site.client.status(experiment)["closed"] is False
-    page.get_by_role("button", name="Close this experiment").click()
-    page.get_by_role("button", name="Close it for ever").click()
+    page.get_by_role("button", name="Close experiment").click()
+    page.get_by_role("button", name="End permanently").click()
     expect(page.locator("#state")).to_have_text("Closed")
     expect(page.locator("#close")).to_be_disabled()
     assert site.client.status(experiment)["closed"] is True
     visitor.check()
 
 
-def test_an_experiment_that_is_not_there(site: Site) -> None:
+@pytest.mark.parametrize("path", ["/experiments/abc123", "/experiments/abc123/audit"])
+def test_an_experiment_that_is_not_there(site: Site, path: str) -> None:
     visitor = site.visitor(expected=("404",))
-    page = visitor.open("/experiments/abc123")
-    expect(page.get_by_role("alert")).to_contain_text("abc123")
+    page = visitor.open(path)
+    expect(page.get_by_role("alert")).to_have_text("No experiment has the id “abc123”.")
+    expect(page.locator("main")).to_have_text("No such experimentNo experiment has the id “abc123”.All experiments")
+    page.get_by_role("link", name="All experiments").click()
+    page.wait_for_url("**/experiments")
+    visitor.check()
+
+
+def test_an_address_that_is_not_there(site: Site) -> None:
+    visitor = site.visitor(expected=("404",))
+    page = visitor.open("/nothing/here")
+    expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
+    expect(page.locator("#who")).to_contain_text("(admin)")
+    page.get_by_role("link", name="All experiments").click()
+    page.wait_for_url("**/experiments")
+    visitor.check()
+
+
+def test_the_list_shows_the_best_arm(site: Site) -> None:
+    decided, open_one, new = (begin(site, f"best: {name}") for name in ("decided", "open", "new"))
+    play(site.client, decided, ARMS, random.Random(1))
+    play(site.client, open_one, ARMS, random.Random(1), most=10)
+    best = site.client.status(open_one)["recommendation"]
+    visitor = site.visitor()
+    page = visitor.open("/experiments?search=best%3A")
+    for experiment, expected in ((decided, "b"), (open_one, f"{best} (so far)"), (new, "–")):
+        row = page.locator("#rows tr", has=page.locator(f"a[href='/experiments/{experiment}']"))
+        expect(row.locator("[data-label='Best arm']")).to_have_text(expected)
+    visitor.check()
+
+
+def test_tooltips_do_not_need_the_pointer_on_a_line(site: Site) -> None:
+    experiment = begin(site, "pointed at")
+    play(site.client, experiment, ARMS, random.Random(1), most=20)
+    visitor = site.visitor()
+    page = visitor.open(f"/experiments/{experiment}")
+    for chart, expected in (("evidence", "threshold"), ("trials-chart", "rewards")):
+        area = page.locator(f"#{chart} .nsewdrag").first
+        area.scroll_into_view_if_needed()
+        box = area.bounding_box()
+        for height in (0.05, 0.95):
+            page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * height)
+            expect(page.locator(f"#{chart} .hoverlayer")).to_contain_text(expected)
     visitor.check()
 
 
@@ -77,13 +119,13 @@ def test_the_list_filters_and_sorts(site: Site) -> None:
     page = visitor.open("/experiments")
     page.get_by_label("Search").fill("fruit:")
     expect(page.locator("#rows tr")).to_have_count(2)
-    page.get_by_label("Sort by").select_option("Name, A to Z")
+    page.get_by_label("Sort by").select_option("Name (A to Z)")
     expect(page.locator("#rows tr").first).to_contain_text("apples")
     page.reload()  # the address remembers
     expect(page.locator("#rows tr")).to_have_count(2)
     expect(page.locator("#rows tr").first).to_contain_text("apples")
     page.get_by_label("State").select_option("Closed")
-    expect(page.locator("#caption")).to_have_text("No experiment fits.")
+    expect(page.locator("#caption")).to_have_text("No experiments match.")
     visitor.check()
 
 
@@ -98,10 +140,10 @@ def test_the_audit_replays_the_log(site: Site) -> None:
     expect(page.locator("#arms tr")).to_have_count(2)
     expect(page.locator("#head")).to_contain_text("Ceiling")
     expect(page.locator("#settings")).to_contain_text("floor 0.2")
-    page.get_by_role("button", name="Replay the log").click()
-    expect(page.locator("#replayed")).to_contain_text("The log gives exactly what is stored")
+    page.get_by_role("button", name="Replay log").click()
+    expect(page.locator("#replayed")).to_contain_text("The replay matches the stored state")
     page.reload()
-    expect(page.locator("#replayed")).to_contain_text("The log gives exactly what is stored")
+    expect(page.locator("#replayed")).to_contain_text("The replay matches the stored state")
     visitor.check()
 
 

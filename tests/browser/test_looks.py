@@ -1,4 +1,4 @@
-"""What people see: at all widths, in both colour schemes, with labels that mean ill."""
+"""What users see: at all widths, in both colour schemes, with hostile labels."""
 
 import random
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, TimeoutError, expect
 
-from tests.browser.visitor import PATIENCE, Site, play
+from tests.browser.visitor import TIMEOUT, Site, play
 
 pytestmark = pytest.mark.system
 
@@ -22,7 +22,7 @@ TITLES = "element => [...element.querySelectorAll('.xtitle, .ytitle')].map(title
 
 @pytest.fixture(scope="module")
 def experiment(running: Site) -> str:
-    """An experiment with some trials, whose words are hostile."""
+    """An experiment with some trials and hostile labels."""
     arms = {HOSTILE: 0.2, LINK: 0.5, "x" * 200: 0.3}
     form = {"family": "bernoulli", "rates": {"kind": "constant", "floor": 0.1}, "seed": 1}
     made = running.client.create(f"<b>hostile</b> {HOSTILE}", list(arms), delta=0.05, **form)
@@ -54,7 +54,7 @@ def test_pages_fit_and_can_be_read(site: Site, experiment: str) -> None:
 
 
 def check_names(page: Page, where: str) -> None:
-    """Screen readers have words for everything."""
+    """Every control and table has an accessible name."""
     assert page.evaluate(UNNAMED) == [], where
     assert page.locator("main").count() == page.locator("h1").count() == 1
     for table in page.locator("table").all():
@@ -62,9 +62,9 @@ def check_names(page: Page, where: str) -> None:
 
 
 def check_looks(page: Page, where: str) -> None:
-    """Nothing is cut off or too pale, and charts say what their axes are."""
+    """Nothing overflows, text has enough contrast, and chart axes have titles."""
     try:
-        page.wait_for_function(f"() => ({CONTRAST})().length === 0", timeout=PATIENCE)  # charts are drawn again
+        page.wait_for_function(f"() => ({CONTRAST})().length === 0", timeout=TIMEOUT)  # charts are redrawn
     except TimeoutError:
         raise AssertionError(f"{where}: too pale: {page.evaluate(CONTRAST)}") from None
     assert page.evaluate(WIDE) <= 0, f"{where}: scrolls sideways"
@@ -74,7 +74,7 @@ def check_looks(page: Page, where: str) -> None:
 
 def paths(experiment: str) -> list[str]:
     here = f"/experiments/{experiment}"
-    return ["/sign-in", "/plan", "/experiments", here, f"{here}/audit"]
+    return ["/sign-in", "/plan", "/experiments", here, f"{here}/audit", "/static/not-found.html"]
 
 
 def test_hostile_words_are_shown_as_text(site: Site, experiment: str) -> None:

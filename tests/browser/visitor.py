@@ -1,4 +1,4 @@
-"""People in front of the pages: a browser context with a key, in which nothing goes wrong unnoticed."""
+"""Visitors of the pages: browser contexts with a key that record everything that goes wrong."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from fairbai.service.storage.database import open_database
 from fairbai.service.storage.keys import create_key
 from tests.service.server import Server
 
-PATIENCE = 30_000  # ms
+TIMEOUT = 30_000  # ms
 
 
 @dataclass
 class Visitor:
-    """A person with a page, and what went wrong in it.
+    """A browser page and what went wrong in it.
 
     Attributes:
-        page: What they see.
-        expected: Words of the errors that the test provokes.
-        errors: What the browser complained about: scripts, policies, requests that failed.
+        page: The page.
+        base: The address of the service.
+        expected: Words in the errors that the test provokes.
+        errors: Console errors and warnings: scripts, policies, failed requests.
         foreign: Requests to other hosts.
     """
 
@@ -51,13 +52,13 @@ class Visitor:
         return self.page
 
     def check(self) -> None:
-        """Nothing went wrong, and no request left the host."""
+        """Check that nothing went wrong and no request left the host."""
         assert self.foreign == []
         assert self.errors == []
 
 
 class Site:
-    """A service and a browser; both serve all tests."""
+    """A service and a browser, shared by all tests."""
 
     def __init__(self, server: Server, browser: Browser) -> None:
         self.server, self.browser = server, browser
@@ -76,22 +77,22 @@ class Site:
     def visitor(
         self, role: str | None = "admin", width: int = 1280, expected: tuple[str, ...] = (), **more: Any
     ) -> Visitor:
-        """Somebody who is signed in, or with role None is not."""
+        """A visitor who is signed in, unless the role is None."""
         context = self.browser.new_context(viewport={"width": width, "height": 800}, accept_downloads=True, **more)
         self._contexts.append(context)
-        context.set_default_timeout(PATIENCE)
+        context.set_default_timeout(TIMEOUT)
         if role is not None:
             context.add_cookies([{"name": "fairbai", "value": self.key(role), "url": self.base}])
         return Visitor(context.new_page(), self.base, expected)
 
     def leave(self) -> None:
-        """Close what the visitors of a test have opened."""
+        """Close the contexts of this test."""
         while self._contexts:
             self._contexts.pop().close()
 
 
 def play(client: Client, experiment: str, rates: dict[str, float], rng: Any, most: int = 100_000) -> int:
-    """Visitors come, until the experiment has its answer or so many have come; returns how many did."""
+    """Run trials until the experiment stops or ``most`` were made; returns their number."""
     trials = 0
     while trials < most:
         tickets = client.ask(experiment, min(50, most - trials))
@@ -103,7 +104,7 @@ def play(client: Client, experiment: str, rates: dict[str, float], rng: Any, mos
 
 
 def saved(page: Page, selector: str, folder: Path) -> Path:
-    """Follow a link that downloads a file."""
+    """The file that a download link gives."""
     with page.expect_download() as download:
         page.click(selector)
     target = folder / download.value.suggested_filename

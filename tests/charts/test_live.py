@@ -74,6 +74,19 @@ def test_evidence_goes_to_where_it_is_expected_to_meet_the_threshold() -> None:
     assert (evidence["line"]["color"], threshold["line"]["color"]) == (BLUE, VERMILLION)
 
 
+def test_tooltips_of_lines_do_not_need_the_pointer_on_a_line() -> None:
+    found = drawn()
+    for name in ("evidence", "trials"):
+        layout = found[name]["layout"]
+        assert (layout["hovermode"], layout["hoverdistance"]) == ("x unified", -1)
+    assert found["evidence"]["data"][-1]["hoverinfo"] == "skip"  # two points, far from what is pointed at
+    assert "hovermode" not in found["means"]["layout"]
+
+
+def test_times_are_horizontal() -> None:
+    assert drawn()["trials"]["layout"]["xaxis"]["tickangle"] == 0
+
+
 def test_nothing_is_expected_after_the_decision_or_before_all_arms_have_rewards() -> None:
     decided = drawn(decided=True, glr=5.1)["evidence"]["data"]
     assert len(decided) == 2

@@ -1,15 +1,16 @@
-"""How an experiment goes: charts of what the service says about it.
+"""Charts of a live experiment.
 
-They take the answers of ``GET /v1/experiments/{id}`` and ``GET /v1/experiments/{id}/history``, so a notebook with the
-Python client draws the same ones as the pages.
+They take the responses of ``GET /v1/experiments/{id}`` and ``GET /v1/experiments/{id}/history``, so a notebook with the
+Python client draws the same charts as the dashboard.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from fairbai.charts.colors import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILLION
-from fairbai.charts.look import Figure, arms_axis, axis, figure, largest, limit_trace, percent, shown
+from fairbai.charts.look import Figure, arms_axis, axis, figure, largest, limit_trace, percent, shown, time_axis
 
-Answer = dict[str, Any]
+Answer = Mapping[str, Any]
 
 
 def figures(status: Answer, history: Answer) -> dict[str, Figure]:
@@ -23,9 +24,9 @@ def figures(status: Answer, history: Answer) -> dict[str, Figure]:
 
 
 def shares_figure(status: Answer) -> Figure:
-    """The share of every arm beside its floor and its ceiling."""
+    """The share of each arm with its floor and ceiling."""
     arms, names = _drawn(status)
-    data: list[Answer] = [
+    data: list[dict[str, Any]] = [
         {
             "type": "bar",
             "name": "share",
@@ -38,14 +39,14 @@ def shares_figure(status: Answer) -> Figure:
     ]
     if any(arm["ceiling"] < 1.0 for arm in status["arms"]):
         data.append(limit_trace("ceiling", names, [percent(arm["ceiling"]) for arm in arms], VERMILLION))
-    return figure(data, arms_axis(len(status["arms"])), axis("Share of the trials (%)", rangemode="tozero"))
+    return figure(data, arms_axis(len(status["arms"])), axis("Share of trials (%)", rangemode="tozero"))
 
 
 def means_figure(status: Answer) -> Figure:
-    """The mean of every arm, with intervals that hold at all times at once."""
+    """The mean of each arm, with intervals valid at all times."""
     arms, names = _drawn(status)
     best, percents = status["recommendation"], status["config"]["family"]["kind"] == "bernoulli"
-    unit, title = (100.0, "Mean reward (% of the trials)") if percents else (1.0, "Mean reward of a trial")
+    unit, title = (100.0, "Mean reward (% of trials)") if percents else (1.0, "Mean reward per trial")
     data = []
     for name, color, symbol, wanted in (("best so far", GREEN, "diamond", True), ("other arms", BLUE, "circle", False)):
         chosen = [
@@ -77,40 +78,41 @@ def means_figure(status: Answer) -> Figure:
 
 
 def _reach(arm: Answer, end: int) -> float:
-    """How far the interval of an arm goes to one side; an end at infinity is not drawn."""
+    """The distance from the mean to one end of the interval; an infinite end is not drawn."""
     found = arm["interval"][end]
     return 0.0 if found is None else abs(found - arm["mean"])
 
 
 def evidence_figure(status: Answer, history: Answer) -> Figure:
-    """The GLR on its way to the threshold, and where they are expected to meet."""
+    """The GLR and its threshold over the trials, and where they are expected to meet."""
     points = [(point["trials"], point["glr"], point["threshold"]) for point in history["points"]]
-    if not points or points[-1][0] < status["trials"]:  # after the decision: as it was then
+    if not points or points[-1][0] < status["trials"]:  # after the decision: as it was decided
         points.append((status["trials"], status["glr"], status["threshold"]))
     x = [trials for trials, _, _ in points]
-    data: list[Answer] = [
+    data: list[dict[str, Any]] = [
         _curve("evidence (GLR)", x, [glr for _, glr, _ in points], BLUE, "solid"),
         _curve("threshold", x, [threshold for *_, threshold in points], VERMILLION, "dash"),
     ]
     ahead = status["expected_trials_to_go"]
     if not status["decided"] and not status["stopped"] and ahead and None not in (status["glr"], status["threshold"]):
         crossing = [status["trials"], status["trials"] + ahead], [status["glr"], status["threshold"]]
-        data.append({**_curve("expected", *crossing, GREY, "dot"), "mode": "lines+markers"})
+        unhovered = {"hoverinfo": "skip", "hovertemplate": None}  # it has two points, far from most of the others
+        data.append({**_curve("expected", *crossing, GREY, "dot"), "mode": "lines+markers", **unhovered})
     return figure(data, axis("Trials", tickformat=",.0f"), axis("Evidence (nats)", rangemode="tozero"))
 
 
 def trials_figure(history: Answer) -> Figure:
-    """Trials and rewards over time; what lies between them is waited for, or lost."""
+    """Trials and rewards over time; the gap between them is pending or expired."""
     points = history["points"]
     x = [point["at"] for point in points]
     data = [
         _curve("trials", x, [point["trials"] for point in points], BLUE, "solid"),
         _curve("rewards", x, [point["observed"] for point in points], ORANGE, "dash"),
     ]
-    return figure(data, axis("Time (UTC)", type="date"), axis("Trials", rangemode="tozero", tickformat=",.0f"))
+    return figure(data, time_axis(), axis("Trials", rangemode="tozero", tickformat=",.0f"))
 
 
-def _curve(name: str, x: list[Any], y: list[Any], color: str, dash: str) -> Answer:
+def _curve(name: str, x: list[Any], y: list[Any], color: str, dash: str) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "lines",
@@ -123,7 +125,7 @@ def _curve(name: str, x: list[Any], y: list[Any], color: str, dash: str) -> Answ
 
 
 def _drawn(status: Answer) -> tuple[list[Answer], list[str]]:
-    """The arms that a chart has room for, and their labels."""
+    """The arms that fit in a chart, and their labels."""
     numbers = largest([arm["assigned"] for arm in status["arms"]])
     arms = [status["arms"][number] for number in numbers]
     return arms, shown([arm["arm"] for arm in arms])

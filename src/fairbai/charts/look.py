@@ -1,7 +1,7 @@
-"""What the interactive charts have in common.
+"""What the interactive charts share.
 
-Colours of text, grids and backgrounds are left to the page, which knows whether it is light or dark. Labels are the
-users' own words: they are escaped, because plotly.js reads tags in any text.
+Colours of text, grids and backgrounds are left to the page, which knows whether it is light or dark. Labels come from
+users, so they are escaped: plotly.js interprets tags in any text.
 """
 
 from collections.abc import Sequence
@@ -10,44 +10,57 @@ from typing import Any
 
 Figure = dict[str, Any]
 
-LONGEST = 24  # characters of a label on an axis
-MOST = 30  # arms on an axis
+MAX_LABEL = 24  # characters of a label on an axis
+MAX_ARMS = 30  # on an axis
+
+MINUTE, DAY = 60_000, 86_400_000  # ms, the unit of plotly.js
+TIME_TICKS = [  # by the distance of two ticks; the second line appears only where it changes
+    {"dtickrange": [None, MINUTE - 1], "value": "%H:%M:%S\n%-d %b"},
+    {"dtickrange": [MINUTE, DAY - 1], "value": "%H:%M\n%-d %b"},
+    {"dtickrange": [DAY, None], "value": "%-d %b\n%Y"},
+]
 
 
 def shown(labels: Sequence[str]) -> list[str]:
-    """Labels as charts show them: short, different from each other, and text whatever they hold."""
+    """Labels as charts show them: short, distinct and escaped."""
     result: list[str] = []
     for number, label in enumerate(labels):
-        short = label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
+        short = label if len(label) <= MAX_LABEL else f"{label[: MAX_LABEL - 1]}…"
         text = escape(short, quote=False)
         result.append(f"{text} ({number})" if text in result else text)
     return result
 
 
 def axis(title: str, **more: Any) -> dict[str, Any]:
-    """An axis; its title says the unit."""
+    """An axis; its title includes the unit."""
     return {"title": {"text": title}, **more}
 
 
 def arms_axis(count: int, **more: Any) -> dict[str, Any]:
-    """An axis of arms, whose labels are never taken for numbers or dates."""
-    title = "Arm" if count <= MOST else f"Arm (the {MOST} with the most trials of {count})"
+    """An axis of arms, whose labels are never interpreted as numbers or dates."""
+    title = "Arm" if count <= MAX_ARMS else f"Arm (the {MAX_ARMS} of {count} with the most trials)"
     return axis(title, type="category", **more)
 
 
+def time_axis() -> dict[str, Any]:
+    """An axis of times, with few enough ticks to be horizontal on a phone."""
+    ticks = {"tickformatstops": TIME_TICKS, "tickangle": 0, "nticks": 5}
+    return axis("Time (UTC)", type="date", hoverformat="%-d %b %Y, %H:%M:%S", **ticks)
+
+
 def largest(values: Sequence[float]) -> list[int]:
-    """The arms that are drawn: those with the largest values, in their own order."""
+    """The arms to draw: those with the largest values, in their original order."""
     order = sorted(range(len(values)), key=lambda arm: -values[arm])
-    return sorted(order[:MOST])
+    return sorted(order[:MAX_ARMS])
 
 
 def percent(value: float) -> float:
-    """A share as axes show it."""
+    """A share in percent."""
     return 100.0 * value
 
 
 def limit_trace(name: str, x: list[str], y: list[float], color: str) -> dict[str, Any]:
-    """A limit that bars stay on one side of: a mark across every bar, as broad as many bars leave room for."""
+    """A limit of each bar: a horizontal mark across it, as wide as the number of bars allows."""
     size = max(8, min(36, 100 // max(1, len(x))))
     return {
         "type": "scatter",
@@ -61,5 +74,7 @@ def limit_trace(name: str, x: list[str], y: list[float], color: str) -> dict[str
 
 
 def figure(data: list[dict[str, Any]], x: dict[str, Any], y: dict[str, Any], **layout: Any) -> Figure:
-    """A figure of some traces."""
+    """A figure. If it has lines, one tooltip shows them all, however far from them the pointer is."""
+    if any(trace.get("mode") == "lines" for trace in data):
+        layout = {"hovermode": "x unified", "hoverdistance": -1, **layout}
     return {"data": data, "layout": {"xaxis": x, "yaxis": y, **layout}}

@@ -36,7 +36,7 @@ def price_figure(found: Plan) -> Figure:
             "x": [percent(x) for x, *_ in curve],
             "y": [row[column] for row in curve],
             "line": {"color": color, "width": 2, "dash": dash},
-            "hovertemplate": "%{y:,.0f} trials at %{x:.1f} %",
+            "hovertemplate": "%{y:,.0f} trials",
         }
         for name, column, color, dash in (("proved stop", 1, BLUE, "solid"), ("heuristic stop", 2, GREY, "dash"))
     ]
@@ -48,11 +48,12 @@ def price_figure(found: Plan) -> Figure:
             "x": [here],
             "y": [found.proved],
             "marker": {"color": VERMILLION, "size": 12, "symbol": "diamond"},
-            "hovertemplate": "%{y:,.0f} trials at %{x:.1f} %",
+            "hoverinfo": "skip",  # the curve has the same point
         }
     )
-    title = "Floor (% of the trials)" if scale is None else scale.title
-    return figure(data, axis(title, rangemode="tozero"), axis("Expected trials", rangemode="tozero", tickformat=",.0f"))
+    title = "Floor (% of trials)" if scale is None else scale.title
+    x = axis(title, rangemode="tozero", hoverformat=".1f")
+    return figure(data, x, axis("Expected trials", rangemode="tozero", tickformat=",.0f"))
 
 
 def allocation_figure(found: Plan) -> Figure:
@@ -84,7 +85,7 @@ def allocation_figure(found: Plan) -> Figure:
     ]
     if bool((found.fair.ceilings < 1.0).any()):
         data.append(limit_trace("ceiling", names, column(found.fair.ceilings), VERMILLION))
-    y = axis("Share of the trials (%)", rangemode="tozero")
+    y = axis("Share of trials (%)", rangemode="tozero")
     return figure(data, arms_axis(len(found.labels)), y, barmode="group")
 
 
@@ -108,13 +109,13 @@ class _Scale:
     def of(cls, rates: Rate, arms: int) -> "_Scale | None":
         """None for rates that have no size."""
         if hasattr(rates, "p0"):
-            return cls(rates, float(rates.p0), 1.0, "Sum of the floors (% of the trials)")
+            return cls(rates, float(rates.p0), 1.0, "Sum of the floors (% of trials)")
         if not isinstance(rates, Constant):
             return None
         floors = rates.floors(np.zeros(arms))
         if floors.min() == floors.max():
-            return cls(rates, float(floors[0]), 1.0 / arms, "Floor of every arm (% of the trials)")
-        return cls(rates, float(floors.sum()), 1.0, "Sum of the floors (% of the trials)")
+            return cls(rates, float(floors[0]), 1.0 / arms, "Floor of each arm (% of trials)")
+        return cls(rates, float(floors.sum()), 1.0, "Sum of the floors (% of trials)")
 
     def at(self, x: float, arms: int) -> Rate:
         """The rates at a place on the axis."""

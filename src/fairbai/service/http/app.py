@@ -123,6 +123,8 @@ async def _not_valid(_: Request, error: Any) -> Response:
 
 
 async def _http(request: Request, error: Any) -> Response:
+    if error.status_code == 404 and "text/html" in request.headers.get("accept", ""):
+        return await pages.not_found(request)
     title = {404: "No such address", 405: "No such method"}.get(error.status_code, "Refused")
     headers = dict(error.headers or {})
     # Starlette would name the methods of the first route only; pages are not in the document

@@ -1,1 +1,1 @@
-"""The dashboard: pages that show and plan experiments, over the same calls as every other client."""
+"""The dashboard: pages that plan and show experiments, through the same API as every other client."""

@@ -1,4 +1,4 @@
-"""The addresses of the pages, their files, and signing in and out."""
+"""Routes of the dashboard: its pages, the files they load, signing in and out."""
 
 import gzip
 import hashlib
@@ -14,16 +14,17 @@ from starlette.responses import RedirectResponse, Response
 
 from fairbai.service.domain.refusals import Refusal
 from fairbai.service.http import etags, sessions
+from fairbai.service.http.pages import layout
 from fairbai.service.service import Service
 
 STATIC = Path(__file__).with_name("static")
 MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 PLOTLY = "plotly.min.js"
 DAY = 86_400
-SMALL = 1_000  # bytes that are not worth compressing
-LONGEST_NAME = 100  # characters: systems have limits, and an error of their own beyond
+MIN_COMPRESSED = 1_000  # bytes; compressing less is not worth it
+MAX_NAME = 100  # characters; beyond its own limit the operating system would raise an error
 
-# Nothing from another host and nothing inline. plotly.js keeps to it, because the pages bring its styles as a file.
+# Nothing from other hosts and nothing inline. plotly.js complies because the pages load its styles from a file.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -31,7 +32,7 @@ POLICY = (
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
-    # to this server only; without any, browsers would send the Origin of a form as null
+    # "no-referrer" would make browsers send "Origin: null" with forms
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -42,7 +43,7 @@ page = partial(router.api_route, methods=["GET", "HEAD"])
 
 
 class File(NamedTuple):
-    """A file as it is sent."""
+    """A file as it is sent: plain, compressed, and its ETag."""
 
     plain: bytes
     packed: bytes
@@ -50,7 +51,7 @@ class File(NamedTuple):
 
 
 def plotly_js() -> Path:
-    """plotly.js as the installed package has it, which takes a second to import and is not needed for this."""
+    """plotly.js inside the installed package, found without importing it (which takes a second)."""
     spec = find_spec("plotly")
     if spec is None or spec.origin is None:
         raise ImportError("charts need plotly: pip install 'fairbai[service]'")
@@ -58,32 +59,33 @@ def plotly_js() -> Path:
 
 
 @lru_cache(maxsize=64)
-def _file(path: Path, changed: int) -> File:
-    plain = path.read_bytes()
-    packed = gzip.compress(plain, 6, mtime=0) if len(plain) > SMALL else b""
+def _file(name: str) -> File:
+    """A page or a file that pages load, read once per process so that all of them are the same version."""
+    plain = layout.assemble(name).encode() if name in layout.TITLES else _path(name).read_bytes()
+    packed = gzip.compress(plain, 6, mtime=0) if len(plain) > MIN_COMPRESSED else b""
     return File(plain, packed, f'"{hashlib.sha256(plain).hexdigest()[:32]}"')
 
 
-def _found(name: str) -> tuple[Path, File]:
+def _path(name: str) -> Path:
     path = plotly_js() if name == PLOTLY else STATIC / name
-    known = len(name) <= LONGEST_NAME and path.suffix in MEDIA and "/" not in name and "\\" not in name
+    known = len(name) <= MAX_NAME and path.suffix in MEDIA and "/" not in name and "\\" not in name
     if not known or not path.is_file():
         raise HTTPException(404, "there is no such file")
-    return path, _file(path, path.stat().st_mtime_ns)
+    return path
 
 
-async def send_file(request: Request, name: str) -> Response:
-    """A file of the pages."""
-    path, file = await run_in_threadpool(_found, name)
+async def send_file(request: Request, name: str, status: int = 200) -> Response:
+    """A page, or a file that pages load."""
+    file = await run_in_threadpool(_file, name)
     # pages and their modules must fit each other after an upgrade, so browsers ask every time whether they changed
     kept = f"private, max-age={DAY}" if name == PLOTLY else "no-cache"
     headers = {**HEADERS, "ETag": file.tag, "Cache-Control": kept, "Vary": "Accept-Encoding"}
-    if etags.known(file.tag, request.headers.get("if-none-match")):
+    if status == 200 and etags.known(file.tag, request.headers.get("if-none-match")):
         return Response(status_code=304, headers=headers)
     body = file.plain
     if file.packed and "gzip" in request.headers.get("accept-encoding", ""):
         body, headers["Content-Encoding"] = file.packed, "gzip"
-    return Response(body, headers=headers, media_type=f"{MEDIA[path.suffix]}; charset=utf-8")
+    return Response(body, status, headers, media_type=f"{MEDIA[Path(name).suffix]}; charset=utf-8")
 
 
 # --- pages ------------------------------------------------------------------------------------------------------
@@ -91,44 +93,49 @@ async def send_file(request: Request, name: str) -> Response:
 
 @page("/")
 async def home() -> Response:
-    """The list of experiments comes first."""
+    """The list of experiments is the home page."""
     return RedirectResponse("/experiments", 303)
 
 
 @page("/static/{name}")
 async def static(request: Request, name: str) -> Response:
-    """Modules, styles and pictures."""
+    """Scripts, styles and images."""
     return await send_file(request, name)
 
 
 @page("/favicon.ico")
 async def icon(request: Request) -> Response:
-    """What browsers ask for by themselves."""
+    """The icon browsers request by default."""
     return await send_file(request, "icon.svg")
 
 
 @page("/plan")
 async def plan(request: Request) -> Response:
-    """What an experiment will cost."""
+    """The page that plans an experiment."""
     return await send_file(request, "plan.html")
 
 
 @page("/experiments")
 async def experiments(request: Request) -> Response:
-    """All experiments."""
+    """The list of experiments."""
     return await send_file(request, "experiments.html")
 
 
 @page("/experiments/{experiment}")
 async def experiment(request: Request, experiment: str) -> Response:
-    """One experiment; the page finds its id in its own address."""
+    """One experiment; the page reads the id from its own address."""
     return await send_file(request, "experiment.html")
 
 
 @page("/experiments/{experiment}/audit")
 async def audit(request: Request, experiment: str) -> Response:
-    """What was promised, and what was kept."""
+    """What was promised and what was delivered."""
     return await send_file(request, "audit.html")
+
+
+async def not_found(request: Request) -> Response:
+    """The page for an address that does not exist; the handler of 404 sends it to browsers."""
+    return await send_file(request, "not-found.html", status=404)
 
 
 # --- signing in and out -----------------------------------------------------------------------------------------
@@ -136,13 +143,13 @@ async def audit(request: Request, experiment: str) -> Response:
 
 @page("/sign-in")
 async def sign_in_form(request: Request) -> Response:
-    """The form that takes a key."""
+    """The sign-in form."""
     return await send_file(request, "sign-in.html")
 
 
 @router.post("/sign-in")
 async def sign_in(request: Request) -> Response:
-    """Look the key up, and keep it in the cookie."""
+    """Check the key and store it in the cookie."""
     sessions.check_same_origin(dict(request.scope["headers"]))
     form = sessions.read_form(await request.body())
     key, following = form.get("key", "").strip(), sessions.local(form.get("next", "/"))
@@ -164,7 +171,7 @@ async def sign_in(request: Request) -> Response:
 
 @router.post("/sign-out")
 async def sign_out(request: Request) -> Response:
-    """Forget the cookie; the key itself goes on being good."""
+    """Delete the cookie; the key itself stays valid."""
     sessions.check_same_origin(dict(request.scope["headers"]))
     response = RedirectResponse("/sign-in", 303, {**HEADERS, "Cache-Control": "no-store"})
     response.delete_cookie(sessions.COOKIE, path="/", httponly=True, samesite="strict")

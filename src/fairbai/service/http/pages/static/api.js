@@ -1,9 +1,9 @@
-// Calls of the service, with the key that the cookie of this session holds.
+// Calls to the service, authenticated by the session cookie.
 
-/** What the service answered when it refused. */
+/** An error response of the service. */
 export class Problem extends Error {
   constructor(status, body) {
-    super(body?.detail || body?.title || `The service answered with status ${status}.`);
+    super(body?.detail || body?.title || `The service returned status ${status}.`);
     this.status = status;
   }
 }
@@ -13,7 +13,7 @@ let found = null;
 /** Who is signed in: role, name, csrf, version and demo. */
 export function session() {
   found ??= get("/v1/session").catch((error) => {
-    found = null; // so that the next call asks again
+    found = null; // the next call tries again
     throw error;
   });
   return found;
@@ -34,14 +34,14 @@ async function call(method, path, options) {
   return response.json();
 }
 
-/** Leaves for the sign-in page; whoever waits for an answer waits until then. */
+/** Goes to the sign-in page. The promise never settles, so callers stop here. */
 export function signIn() {
   location.assign(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
   return new Promise(() => {});
 }
 
-/** What to tell people about an error. */
+/** An error in words for the user. */
 export function reason(error) {
   if (error instanceof Problem) return error.message;
-  return "The service does not answer.";
+  return "The service is not responding.";
 }

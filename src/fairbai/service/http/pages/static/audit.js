@@ -1,9 +1,9 @@
-// The audit: what was promised, what was kept on the whole path, and whether the log replays.
+// The audit: what was promised, what was delivered at every point in time, and whether the log replays.
 
 import { get, Problem, reason, signIn } from "./api.js";
 import { badge, complain, facts, find, make, row, say } from "./dom.js";
-import { age, count, decimal, moment, NONE, percent } from "./format.js";
-import { frame } from "./frame.js";
+import { age, count, decimal, moment, NONE, percent, plural } from "./format.js";
+import { frame, missing } from "./frame.js";
 
 const id = location.pathname.split("/")[2];
 const at = `/v1/experiments/${id}`;
@@ -13,9 +13,9 @@ const NAMES = {
   rates: "Shares",
   sampling: "Sampling rule",
   stopping: "Stopping rule",
-  settle: "Goes on until floors are met",
+  settle: "Continue until floors are met",
   seed: "Seed",
-  lease: "Lease of a ticket (seconds)",
+  lease: "Ticket lease (seconds)",
 };
 const KINDS = { true: "good", false: "bad", null: "" };
 const COLUMNS = {
@@ -23,14 +23,14 @@ const COLUMNS = {
   Trials: ({ assigned }) => count(assigned),
   Share: ({ share }) => percent(share, 2),
   Floor: ({ floor }) => percent(floor, 2),
-  "Furthest behind it (trials)": ({ behind }) => decimal(behind, 3),
-  "Allowed (trials)": ({ behind_allowed: allowed }) => decimal(allowed, 3),
+  "Largest deficit (trials)": ({ behind }) => decimal(behind, 3),
+  "Allowed deficit (trials)": ({ behind_allowed: allowed }) => decimal(allowed, 3),
   "Missing now (trials)": ({ missing }) => decimal(missing, 3),
 };
 const CEILINGS = {
   Ceiling: ({ ceiling }) => (ceiling < 1 ? percent(ceiling, 2) : NONE),
-  "Furthest above it (trials)": ({ above }) => decimal(above, 3),
-  "Allowed above (trials)": ({ above_allowed: allowed }) => decimal(allowed, 3),
+  "Largest excess (trials)": ({ above }) => decimal(above, 3),
+  "Allowed excess (trials)": ({ above_allowed: allowed }) => decimal(allowed, 3),
 };
 
 function show(audit) {
@@ -62,23 +62,24 @@ function table({ arms, groups }) {
 
 function settings(audit) {
   const { delta, ...rest } = audit.settings;
-  const why = audit.promise.proved ? "proved" : "by a heuristic";
-  const over = audit.state === "closed" ? "no: it was closed before" : "not yet";
-  const decided = audit.decided_after === null ? over : `after ${count(audit.decided_after)} trials`;
+  const why = audit.promise.proved ? "proved" : "a heuristic aim, not proved";
+  const over = audit.state === "closed" ? "no, closed before a decision" : "not yet";
+  const decided = audit.decided_after === null ? over : `after ${plural(audit.decided_after, "trial")}`;
   const first = [
-    ["Begun", moment(audit.created_at)],
-    ["Trials", `${count(audit.trials)}, of which ${count(audit.observed)} with a reward`],
+    ["Started", moment(audit.created_at)],
+    ["Trials", `${count(audit.trials)} (${count(audit.observed)} with a reward)`],
     ["Decided", decided],
     [audit.decided_after === null ? "Best so far" : "Answer", audit.recommendation ?? "none yet"],
-    ["Chance of a wrong decision", `at most ${percent(delta, 3)}, ${why}`],
+    ["Error probability", `at most ${percent(delta, 3)} (${why})`],
   ];
   const others = Object.entries(rest).map(([name, value]) => [NAMES[name] ?? name, described(value)]);
   return [...first, ...others, ["Version", `fairbai ${audit.library}`]];
 }
 
-/** A setting as text: the kind of a rule, and what is set about it. */
+/** A setting as text: the kind of rule and its parameters. */
 function described(value) {
-  if (value === null || typeof value !== "object") return String(value);
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (value === null || typeof value !== "object") return String(value ?? "none");
   const { kind, ...rest } = value;
   const set = Object.entries(rest).map(([name, part]) => `${name} ${JSON.stringify(part)}`);
   return [kind, ...set].filter(Boolean).join(", ");
@@ -89,10 +90,10 @@ function described(value) {
 async function replay() {
   find("replay").disabled = true;
   find("progress").hidden = false;
-  tell(find("replayed"), "Replaying …", "");
+  tell(find("replayed"), "Replaying…", "");
   try {
     for await (const line of lines(`${at}/audit/replay`)) {
-      if (line.failed) throw new Problem(500, { detail: "The replay broke off; the log of the service says why." });
+      if (line.failed) throw new Problem(500, { detail: "The replay failed; the log of the service says why." });
       find("progress").value = line.of ? line.checked / line.of : 1;
       if (line.done) conclude(line);
     }
@@ -104,9 +105,9 @@ async function replay() {
 }
 
 function conclude({ checked, differences, seconds }, when = "") {
-  const what = `${count(checked)} events in ${decimal(seconds, 2)} seconds${when}`;
-  if (differences.length === 0) tell(find("replayed"), `The log gives exactly what is stored: ${what}.`, "good");
-  else tell(find("replayed"), `The log does not give what is stored: ${what}: ${differences.join("; ")}`, "bad");
+  const what = `${plural(checked, "event")} in ${decimal(seconds, 2)} seconds${when}`;
+  if (differences.length === 0) tell(find("replayed"), `The replay matches the stored state: ${what}.`, "good");
+  else tell(find("replayed"), `The replay differs from the stored state (${what}): ${differences.join("; ")}`, "bad");
 }
 
 function tell(element, text, kind) {
@@ -114,7 +115,7 @@ function tell(element, text, kind) {
   element.className = `message ${kind}`.trim();
 }
 
-/** The lines of JSON that an address streams. */
+/** The JSON lines of a streamed response. */
 async function* lines(path) {
   const response = await fetch(path, { cache: "no-store" });
   if (response.status === 401) await signIn();
@@ -131,4 +132,8 @@ async function* lines(path) {
 find("back").href = `/experiments/${id}`;
 find("replay").addEventListener("click", replay);
 frame();
-get(`${at}/audit`).then(show, (error) => complain(find("problem"), reason(error)));
+get(`${at}/audit`).then(show, (error) => {
+  if (error instanceof Problem && error.status === 404) return missing(id);
+  find("verdict").hidden = true;
+  complain(find("problem"), reason(error));
+});

@@ -13,11 +13,11 @@ const PALETTE = {
   "#CC79A7": "--chart-purple",
 };
 const CONFIG = { responsive: true, displayModeBar: false, doubleClick: false };
-const drawn = new Map(); // chart elements and their figures, to draw them again in other colours
+const drawn = new Map(); // elements and their figures, to redraw when the colour scheme changes
 
 let loading = null;
 
-/** plotly.js, once it is there. It is large, so pages show the rest before. */
+/** Loads plotly.js once. It is large, so pages show everything else first. */
 function plotly() {
   loading ??= new Promise((resolve, reject) => {
     const script = Object.assign(document.createElement("script"), { src: "/static/plotly.min.js" });
@@ -32,22 +32,29 @@ function plotly() {
   return loading;
 }
 
-/** While it loads, plotly.js writes the styles of its maps into the page. There are no maps here, and the policy of
-    the pages refuses such styles: an element that does nothing takes them. */
+/** While loading, plotly.js adds a style element for its maps. We have no maps, and the content security policy refuses
+    such styles, so it gets an inert element instead. */
 function withoutStyles() {
   const create = document.createElement.bind(document);
   document.createElement = (tag, ...rest) => create(tag === "style" ? "template" : tag, ...rest);
 }
 
-/** Draws a figure into an element, or changes what is there. */
+/** Draws a figure into an element, or updates it. */
 export async function draw(element, figure) {
-  if (isEmpty(figure)) return say(element, "There is nothing to show yet.");
+  if (isEmpty(figure)) return erase(element, "No data yet.");
   drawn.set(element, figure);
   const { react } = await plotly();
-  if (drawn.get(element) !== figure) return; // a newer one has come
+  if (drawn.get(element) !== figure) return; // a newer one has arrived
   if (!element.classList.contains("drawn")) element.replaceChildren();
   element.classList.add("drawn");
   await react(element, ...themed(figure), CONFIG);
+}
+
+/** Removes the chart from an element, and says why. */
+export function erase(element, text) {
+  if (drawn.delete(element)) window.Plotly?.purge(element);
+  element.classList.remove("drawn");
+  say(element, text);
 }
 
 function themed({ data, layout }) {
@@ -64,7 +71,7 @@ function themed({ data, layout }) {
     font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: variable("--muted") },
     hoverlabel: { bgcolor: variable("--surface"), bordercolor: variable("--control"), font: { color: ink } },
     legend: { orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom" },
-    dragmode: false, // so that a finger scrolls the page
+    dragmode: false, // so that a swipe scrolls the page
   };
   const coloured = recolour(layout, variable);
   const axes = Object.keys(layout).filter((name) => /^[xy]axis\d*$/.test(name));
@@ -75,10 +82,10 @@ function themed({ data, layout }) {
   return [recolour(data, variable), { ...base, ...coloured }];
 }
 
-/** Without a point plotly.js would make up the numbers on the axes. */
+/** Without any point plotly.js would invent axis ranges. */
 const isEmpty = ({ data }) => data.every(({ y }) => !y?.some((value) => value !== null));
 
-/** A copy in which the colours of the palette are those of the style sheet. */
+/** A copy with the colours of the palette replaced by those of the style sheet. */
 function recolour(value, variable) {
   if (Array.isArray(value)) return value.map((item) => recolour(item, variable));
   if (value !== null && typeof value === "object") {

@@ -1,6 +1,7 @@
-// A slider and a field for the same number.
+// A slider and a field that show the same number.
 
-/** Ties a slider to a field: either may be moved. A slider that grows reaches whatever the field holds. */
+/** Ties a slider to a field; the user may change either. A slider that grows extends its range to the value of the
+    field. */
 export function tie(field, slider, { logarithmic = false, grows = false } = {}) {
   const toSlider = logarithmic ? (value) => Math.log10(value) : (value) => value;
   const fromSlider = logarithmic ? (value) => Number((10 ** value).toPrecision(2)) : (value) => value;

@@ -1,8 +1,8 @@
-// Elements of the page. Text that comes from people or from the server is always set as text, never as HTML.
+// Elements of the page. Text from users or the server is always set as text, never as HTML.
 
 export const find = (id) => document.getElementById(id);
 
-/** A new element. Properties are set by name; those that have a dash, `role` and `for` are attributes. */
+/** A new element. Names with a dash, `role`, `for` and `scope` become attributes; all others, properties. */
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -14,12 +14,12 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Sets the text of an element, if it is another one: screen readers announce what is set. */
+/** Sets the text of an element if it differs, because screen readers announce every change. */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Shows what went wrong in an element, or hides the element. */
+/** Shows an error in an element, or hides the element if there is none. */
 export function complain(element, text) {
   element.hidden = !text;
   say(element, text ?? "");
@@ -27,7 +27,7 @@ export function complain(element, text) {
 
 export const badge = (text, kind = "") => make("span", { className: `badge ${kind}`.trim() }, text);
 
-/** A row of a table: the first cell is its header. Cells are text, numbers as text, or elements. */
+/** A table row; its first cell is its header. Cells are text or elements. */
 export function row(labels, cells, numbers = []) {
   const made = cells.map((cell, index) =>
     make(
@@ -44,12 +44,12 @@ export function row(labels, cells, numbers = []) {
   return make("tr", { role: "row" }, ...made);
 }
 
-/** Pairs of a list of facts. */
+/** Fills a definition list with pairs of names and values. */
 export function facts(list, pairs) {
   list.replaceChildren(...pairs.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
 }
 
-/** Calls `work` with the newest argument, one call at a time: what comes meanwhile replaces what waits. */
+/** Calls `work` with the newest argument, one call at a time; a newer argument replaces one that waits. */
 export function latest(work) {
   let busy = false;
   let waiting = null;

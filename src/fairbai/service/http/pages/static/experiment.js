@@ -1,10 +1,10 @@
-// One experiment, while it runs and after.
+// One experiment, running or finished.
 
 import { get, post, reason } from "./api.js";
 import { draw } from "./charts.js";
 import { badge, complain, find, latest, row, say } from "./dom.js";
-import { about, age, count, decimal, interval, known, mean, moment, percent, state } from "./format.js";
-import { frame } from "./frame.js";
+import { about, age, count, decimal, interval, known, mean, moment, percent, plural, state } from "./format.js";
+import { frame, missing } from "./frame.js";
 import { follow } from "./live.js";
 import { snippets } from "./snippets.js";
 
@@ -14,20 +14,20 @@ const CHARTS = { shares: "shares", means: "means", evidence: "evidence", trials:
 const LABELS = ["Arm", "Trials", "Rewards", "Pending", "Mean", "Interval", "Share", "Floor"];
 const MODES = {
   live: "Live",
-  polling: "Live, every few seconds",
-  lost: "Connecting again …",
-  over: "Over: nothing more is expected",
+  polling: "Live, updated every few seconds",
+  lost: "Reconnecting…",
+  over: "Finished",
 };
-const PAUSE = 1500; // ms between two drawings
+const PAUSE = 1500; // ms between two refreshes
 
 let shown = null; // the newest status
 
-/** The sentence and the charts, which cost more than the status: drawn with pauses. */
+/** The sentence and the charts cost more than the status, so there is a pause after each refresh. */
 const refresh = latest(async () => {
   try {
     const [{ sentence }, { figures }] = await Promise.all([get(`${at}/summary`), get(`${at}/figures`)]);
     say(find("sentence"), sentence);
-    if (shown.decided || shown.closed) say(find("announced"), sentence); // not every number on the way
+    if (shown.decided || shown.closed) say(find("announced"), sentence); // screen readers need not hear every step
     for (const [name, place] of Object.entries(CHARTS)) draw(find(place), figures[name]);
   } catch (error) {
     complain(find("problem"), reason(error));
@@ -53,22 +53,22 @@ function show(status) {
 function tiles(status) {
   const { trials, observed, pending, late, expired, glr, threshold, created_at: created } = status;
   say(find("trials"), count(trials));
-  say(find("begun"), `begun ${age(created)}`);
-  find("begun").title = moment(created);
+  say(find("started"), `started ${age(created)}`);
+  find("started").title = moment(created);
   say(find("evidence-now"), decimal(glr, 3));
-  say(find("threshold"), known(threshold) ? `of ${decimal(threshold, 3)} needed` : "before the first rewards");
+  say(find("threshold"), known(threshold) ? `of ${decimal(threshold, 3)} needed` : "waiting for first rewards");
   say(find("to-go"), status.stopped ? "0" : about(status.expected_trials_to_go));
   say(find("stop"), ending(status));
   say(find("pending"), count(pending));
-  say(find("observed"), `${count(observed)} have come`);
+  say(find("observed"), `${count(observed)} received`);
   say(find("late"), count(late));
-  say(find("expired"), `${count(expired)} no longer waited for`);
+  say(find("expired"), `${count(expired)} expired`);
 }
 
 function ending({ decided, stopped, proved }) {
-  if (stopped && !decided) return "closed by hand";
-  if (decided) return proved ? "the answer is proved" : "the answer is by a heuristic";
-  return proved ? "until a proved answer" : "until an answer by a heuristic";
+  if (stopped && !decided) return "closed without a decision";
+  if (decided) return proved ? "proved decision" : "heuristic decision";
+  return proved ? "until a proved decision" : "until a heuristic decision";
 }
 
 function line(arm, family) {
@@ -86,18 +86,17 @@ function tell(mode) {
 
 async function permit() {
   const { role } = await frame();
-  const over = shown?.stopped ?? true;
-  find("close").setAttribute("aria-disabled", String(role !== "admin" || over));
-  if (role !== "admin") say(find("close-note"), `Closing needs a key of role admin; yours is ${role}.`);
-  else if (shown?.stopped) say(find("close-note"), "There is nothing to close: the experiment has ended.");
+  find("close").setAttribute("aria-disabled", String(role !== "admin" || shown.stopped));
+  if (role !== "admin") say(find("close-note"), `Closing needs a key with role admin; yours has role ${role}.`);
+  else if (shown.stopped) say(find("close-note"), "This experiment has ended.");
 }
 
 function ask() {
   if (find("close").getAttribute("aria-disabled") === "true") return;
-  const answer = shown.recommendation === null ? "without an answer" : `with ${shown.recommendation} as its answer`;
-  const sure = shown.decided ? "" : " This answer is not yet sure.";
-  const ends = `“${shown.name}” ends after ${count(shown.trials)} trials, ${answer}.`;
-  say(find("confirm-text"), `${ends}${sure} It cannot go on later.`);
+  const { name, trials, decided, recommendation: best } = shown;
+  const leader = best === null ? "" : ` (“${best}” is best so far)`;
+  const answer = decided ? `The answer is “${best}”.` : `There is no answer yet${leader}.`;
+  say(find("confirm-text"), `“${name}” will end after ${plural(trials, "trial")}. ${answer} This cannot be undone.`);
   find("confirm").returnValue = "";
   find("confirm").showModal();
 }
@@ -118,5 +117,5 @@ find("report").href = `${at}/report`;
 for (const form of ["csv", "ndjson", "parquet"]) find(form).href = `${at}/events?format=${form}`;
 find("audit").href = `/experiments/${id}/audit`;
 snippets(find("code"), id);
-permit();
-follow(id, { show, tell, fail: (error) => complain(find("problem"), reason(error)) });
+frame();
+follow(id, { show, tell, fail: (error) => complain(find("problem"), reason(error)), gone: () => missing(id) });

@@ -1,11 +1,11 @@
-// The list of experiments, which follows its filters, and looks again every few seconds.
+// The list of experiments, which follows its filters and refreshes every few seconds.
 
 import { get, reason } from "./api.js";
 import { badge, complain, find, latest, make, row, say } from "./dom.js";
-import { age, count, moment, percent, state } from "./format.js";
+import { age, count, moment, NONE, percent, plural, state } from "./format.js";
 import { frame } from "./frame.js";
 
-const LABELS = ["Name", "State", "Arms", "Trials", "Progress", "Floors", "Begun"];
+const LABELS = ["Name", "State", "Arms", "Trials", "Best arm", "Progress", "Floors", "Started"];
 const PAGE = 100;
 const AGAIN = 5000; // ms
 
@@ -34,9 +34,8 @@ function show(experiments, next) {
   find("welcome").hidden = !none || Boolean(filtered);
   find("list").hidden = none && !filtered;
   find("more").hidden = next === null || limit >= 1000;
-  const plural = experiments.length === 1 ? "experiment" : "experiments";
-  const shown = `${count(experiments.length)} ${plural}${next ? ", of more" : ""}`;
-  say(find("caption"), none ? "No experiment fits." : shown);
+  const shown = `${next ? "First " : ""}${plural(experiments.length, "experiment")}`;
+  say(find("caption"), none ? "No experiments match." : shown);
   const focused = document.activeElement?.closest?.("#rows a")?.href;
   find("rows").replaceChildren(...experiments.map(line));
   if (focused) [...document.querySelectorAll("#rows a")].find((link) => link.href === focused)?.focus();
@@ -45,23 +44,30 @@ function show(experiments, next) {
 function line(experiment) {
   const { id, name, arms, trials, progress, floors_kept: kept, created_at: created } = experiment;
   const link = make("a", { href: `/experiments/${id}` }, name);
-  const begun = make("time", { dateTime: created, title: moment(created) }, age(created));
-  const cells = [link, badge(...state(experiment)), count(arms), count(trials)];
-  return row(LABELS, [...cells, meter(name, progress), floors(kept), begun], [2, 3]);
+  const started = make("time", { dateTime: created, title: moment(created) }, age(created));
+  const cells = [link, badge(...state(experiment)), count(arms), count(trials), best(experiment)];
+  return row(LABELS, [...cells, meter(name, progress), floors(kept), started], [2, 3]);
 }
 
-/** Some rules promise floors only for the end, so that there is nothing to say before. */
+/** The answer once there is one, and who leads before. */
+function best({ decided, recommendation }) {
+  if (recommendation === null) return NONE;
+  if (decided) return make("strong", { className: "words" }, recommendation);
+  return make("span", { className: "words hint" }, `${recommendation} (so far)`);
+}
+
+/** Some rules guarantee floors only at the end, so there is nothing to say before. */
 function floors(kept) {
-  if (kept === null) return badge("judged at the end");
-  return kept ? badge("kept", "good") : badge("broken", "bad");
+  if (kept === null) return badge("checked at the end");
+  return kept ? badge("met", "good") : badge("violated", "bad");
 }
 
 function meter(name, progress) {
   const bar = make("progress", { max: 1, value: progress ?? 0, "aria-label": `Progress of ${name}` });
-  return make("div", { className: "meter" }, bar, make("span", {}, progress === null ? "–" : percent(progress, 0)));
+  return make("div", { className: "meter" }, bar, make("span", {}, progress === null ? NONE : percent(progress, 0)));
 }
 
-/** The filters are part of the address, so that a list can be shared. */
+/** The filters are part of the address, so a list can be shared. */
 function remember() {
   const kept = query();
   kept.delete("limit");

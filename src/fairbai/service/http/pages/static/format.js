@@ -1,6 +1,6 @@
 // Numbers, shares and times as people read them.
 
-const NARROW = "\u202f"; // a space that does not break
+const NARROW = "\u202f"; // a narrow space that does not break
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const date = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
@@ -18,11 +18,17 @@ export const known = (value) => value !== null && value !== undefined && Number.
 
 export const count = (value) => (known(value) ? whole.format(value) : NONE);
 
-/** An estimate: three digits are more than is known. */
+/** An estimate, rounded to three digits. */
 export function about(value) {
   if (!known(value)) return NONE;
   return new Intl.NumberFormat("en", { maximumSignificantDigits: 3 }).format(Math.ceil(value));
 }
+
+/** A count with its noun. */
+export const plural = (value, noun) => `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+
+/** An estimated number of trials with its noun. */
+export const aboutTrials = (value) => `${about(value)} ${about(value) === "1" ? "trial" : "trials"}`;
 
 export function percent(share, digits = 1) {
   if (!known(share)) return NONE;
@@ -34,7 +40,7 @@ export function decimal(value, digits = 4) {
   return new Intl.NumberFormat("en", { maximumSignificantDigits: digits }).format(value);
 }
 
-/** A mean: of yes or no it is a share. */
+/** A mean; of yes-or-no rewards it is a share. */
 export const mean = (value, family) => (family === "bernoulli" ? percent(value, 2) : decimal(value));
 
 export function interval([low, high], family) {
@@ -49,7 +55,7 @@ export function days(value) {
   return shown === "1" ? "1 day" : `${shown} days`;
 }
 
-/** How long ago a time is. */
+/** How long ago something was. */
 export function age(iso) {
   const seconds = (Date.parse(iso) - Date.now()) / 1000;
   const [unit, size] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? UNITS[3];
@@ -58,7 +64,7 @@ export function age(iso) {
 
 export const moment = (iso) => date.format(new Date(iso));
 
-/** The state of an experiment, as a word and a kind of badge. */
+/** The state of an experiment: a word and the kind of its badge. */
 export function state({ decided, stopped, closed }) {
   if (closed) return ["Closed", decided ? "good" : "warn"];
   if (decided) return [stopped ? "Decided" : "Decided, settling", "good"];

@@ -1,19 +1,29 @@
-// What all pages have in common: who is signed in.
+// What all pages share: who is signed in, and what to show when the experiment of the address does not exist.
 
 import { session } from "./api.js";
-import { find, say } from "./dom.js";
+import { find, make, say } from "./dom.js";
 
 const MAY = {
-  reader: "may look at everything",
-  writer: "may also run trials",
-  admin: "may also begin and close experiments",
+  reader: "can view everything",
+  writer: "can also run trials",
+  admin: "can also start and close experiments",
 };
 
-/** Fills the frame, and returns the session. */
+/** Fills in the frame and returns the session. */
 export async function frame() {
   const found = await session();
   say(find("who"), found.name ? `${found.name} (${found.role})` : found.role);
-  find("who").title = `A key of role ${found.role} ${MAY[found.role]}.`;
+  find("who").title = `A key with role ${found.role} ${MAY[found.role]}.`;
   say(find("version"), `fairbai ${found.version}`);
   return found;
+}
+
+/** Replaces the page by one message: there is no such experiment. */
+export function missing(id) {
+  document.title = "No such experiment · fairbai";
+  find("main").replaceChildren(
+    make("h1", {}, "No such experiment"),
+    make("p", { className: "message bad", role: "alert" }, `No experiment has the id “${id}”.`),
+    make("div", { className: "row" }, make("a", { className: "button primary", href: "/experiments" }, "All experiments")),
+  );
 }

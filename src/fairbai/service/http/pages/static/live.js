@@ -1,11 +1,12 @@
-// Follows an experiment: by a stream of events, or by asking again and again where that is refused.
+// Follows an experiment: by a stream of events, or by polling where a proxy blocks the stream.
 
 import { get, Problem } from "./api.js";
 
-const PAUSE = 3000; // ms between two questions
+const PAUSE = 3000; // ms between two polls
 
-/** Calls `show` with every new status, `tell` with how it is followed, and `fail` with errors. */
-export function follow(id, { show, tell, fail }) {
+/** Calls `show` with each new status, `tell` with the connection mode, `fail` with errors, and `gone` if there is no
+    such experiment. */
+export function follow(id, { show, tell, fail, gone }) {
   const at = `/v1/experiments/${id}`;
   let source = null;
   let over = false;
@@ -17,9 +18,9 @@ export function follow(id, { show, tell, fail }) {
       tell("live");
       show(JSON.parse(event.data));
     });
-    source.addEventListener("end", () => end());
+    source.addEventListener("end", finish);
     source.addEventListener("error", () => {
-      if (source.readyState !== EventSource.CLOSED) return tell("lost"); // the browser connects again
+      if (source.readyState !== EventSource.CLOSED) return tell("lost"); // the browser reconnects
       poll();
     });
   }
@@ -30,22 +31,29 @@ export function follow(id, { show, tell, fail }) {
       const status = await get(at);
       tell("polling");
       show(status);
-      if (status.stopped && status.pending === 0) return end(); // where the stream ends too
+      if (status.stopped && status.pending === 0) return finish(); // as the stream does
     } catch (error) {
+      if (error instanceof Problem && error.status === 404) {
+        stop();
+        return gone();
+      }
       fail(error);
-      if (error instanceof Problem && error.status === 404) return end();
     }
     waiting = setTimeout(poll, PAUSE);
   }
 
-  /** Nobody waits for more. Late rewards and batches would still count; whoever loads the page again sees them. */
-  function end() {
+  function stop() {
     over = true;
     source.close();
+  }
+
+  /** Nothing more is expected. Late rewards and batches still count; reloading the page shows them. */
+  function finish() {
+    stop();
     tell("over");
   }
 
-  // a browser has few connections to a host: a page that nobody sees holds none
+  // browsers allow few connections per host: a hidden page holds none
   document.addEventListener("visibilitychange", () => {
     if (over) return;
     source.close();

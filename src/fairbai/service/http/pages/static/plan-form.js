@@ -1,30 +1,30 @@
-// The form of the plan: its fields, and the request that they make.
+// The form of the plan: its fields and the request they make.
 
 import { tie } from "./dial.js";
 import { find, make } from "./dom.js";
 
-/** What the sliders of a family reach, and where they begin; shares are shown in percent. */
+/** Ranges and initial values of the sliders per family; shares are shown in percent. */
 const FAMILIES = {
   bernoulli: { unit: "%", scale: 100, low: 0.5, high: 50, step: 0.5, baseline: 10, difference: 5, most: 20 },
   gaussian: { unit: "", scale: 1, low: -50, high: 50, step: 0.5, baseline: 10, difference: 1, most: 10 },
   poisson: { unit: "", scale: 1, low: 0.1, high: 20, step: 0.1, baseline: 3, difference: 0.5, most: 5 },
   exponential: { unit: "", scale: 1, low: 0.5, high: 50, step: 0.5, baseline: 10, difference: 3, most: 20 },
 };
-// the first guess of each mean: differences to the baseline, of which the one that matters is 1
+// the initial mean of each arm: its distance from the baseline, in units of the difference that matters
 const STEPS = [0, 1, -0.4, 0.4, -0.2, 0.2, -0.6, 0, -0.4, 0.4, -0.2, 0.2];
 const LETTERS = "ABCDEFGHIJKL";
-const MOST_ARMS = LETTERS.length;
+const MAX_ARMS = LETTERS.length;
 
 const dials = {};
 for (const name of ["deviation", "arms", "baseline", "difference", "delta", "floor", "ceiling"]) {
   const grows = ["deviation", "baseline", "difference"].includes(name);
   dials[name] = tie(find(name), find(`${name}-slider`), { logarithmic: name === "delta", grows });
 }
-const arms = []; // of every arm: the elements and dials of its row
+const arms = []; // the elements and dials of each row
 
 const family = () => FAMILIES[find("family").value];
 const chosen = (name) => document.querySelector(`input[name="${name}"]:checked`).value;
-/** A number in other units; a field that is empty stays so, and the service says what is missing. */
+/** A number in other units; an empty field stays null. */
 const per = (value, scale) => (value === null ? null : value / scale);
 const limited = () => find("limited").checked;
 
@@ -64,7 +64,7 @@ function guess(index) {
   return Number((baseline + difference * STEPS[index]).toPrecision(3));
 }
 
-/** Shows the fields that count, and as many rows as there are arms. */
+/** Shows the fields that apply and one row per arm. */
 function adapt() {
   resize(dials.arms.value);
   const [means, each] = [chosen("expect") === "means", chosen("floors") === "each"];
@@ -83,9 +83,9 @@ function adapt() {
   }
 }
 
-/** As many rows as are wanted; a number that is half typed changes nothing. */
+/** Adds or removes rows; a half-typed number changes nothing. */
 function resize(wanted) {
-  if (!Number.isInteger(wanted) || ((wanted < 2 || wanted > MOST_ARMS) && arms.length > 0)) return;
+  if (!Number.isInteger(wanted) || ((wanted < 2 || wanted > MAX_ARMS) && arms.length > 0)) return;
   while (arms.length < wanted) add();
   while (arms.length > wanted) arms.pop().row.remove();
   arms.forEach(({ row }, index) => {
@@ -117,7 +117,7 @@ function add() {
   });
 }
 
-/** A dial of an arm; its names get the number of the arm, which may change. */
+/** A dial of an arm; its accessible names contain the number of the arm, which may change. */
 function part(name, unit, [min, max, step], value) {
   const slider = make("input", { type: "range", min, max, step, "data-name": `${name} of #, slider` });
   const field = make("input", { type: "number", step: "any", value, "data-name": `${name} of #` });
@@ -133,9 +133,15 @@ function remove(row, changed) {
   );
   row.remove();
   dials.arms.value = arms.length;
-  adapt(); // the others have new numbers
+  adapt(); // renumbers the others
   find("arms").focus();
   changed();
+}
+
+/** What is wrong with the number of arms, or null. */
+export function wrongCount() {
+  if (dials.arms.value === arms.length) return null;
+  return `The number of arms must be a whole number from 2 to ${MAX_ARMS}.`;
 }
 
 /** The body of `POST /v1/plan`. */

@@ -1,28 +1,29 @@
-// The plan: every change of the form asks the service what the experiment takes.
+// The plan: on every change of the form the service estimates the experiment.
 
 import { post, reason } from "./api.js";
-import { draw } from "./charts.js";
+import { draw, erase } from "./charts.js";
 import { complain, find, latest, row, say } from "./dom.js";
-import { about, days, mean, percent } from "./format.js";
+import { aboutTrials, days, mean, NONE, percent } from "./format.js";
 import { frame } from "./frame.js";
-import { begin, request } from "./plan-form.js";
+import { mistake } from "./plan-check.js";
+import { begin, request, wrongCount } from "./plan-form.js";
 import { snippets } from "./snippets.js";
 
 const LABELS = ["Arm", "Mean", "Floor", "Ceiling", "Share"];
-const SPEAK_AFTER = 1000; // ms without a change, after which a screen reader says the result
+const SPEAK_AFTER = 1000; // ms without a change, after which screen readers announce the result
 
-let newest = null; // the form as it is now
-let experiment = null; // the body that would create what the form says, once the service has planned this very form
-let attempt = ""; // names the creation of what is shown, so that it happens once
+let newest = null; // the form as it is now, or null where it has a mistake
+let experiment = null; // the body that creates the experiment, once the service has planned the newest form
+let attempt = ""; // idempotency key of the creation, so that it happens once
 let speaking = null;
 
 const ask = latest(async (form) => {
   find("results").setAttribute("aria-busy", "true");
   try {
-    show(await post("/v1/plan", form), form);
-    complain(find("problem"), null);
+    const plan = await post("/v1/plan", form);
+    if (newest) show(plan, form); // also while a newer form waits, so that results follow a slider
   } catch (error) {
-    complain(find("problem"), reason(error));
+    if (newest) clear(reason(error));
   }
   find("results").setAttribute("aria-busy", "false");
 });
@@ -30,24 +31,36 @@ const ask = latest(async (form) => {
 function show(plan, form) {
   const { trials, price } = plan;
   const length = plan.days ? `, ${days(plan.days.proved)}` : "";
-  say(find("answer"), `About ${about(trials.proved)} trials${length}`);
+  complain(find("problem"), null);
+  say(find("answer"), `About ${aboutTrials(trials.proved)}${length}`);
   say(
     find("meaning"),
-    `until the best arm is known, with a chance of at most ${percent(form.delta, 2)} that it is another one. ` +
-      `This is proved for the stop that is used, and an average: one experiment can be shorter or longer.`,
+    `on average until the decision; a single experiment can be shorter or longer. ` +
+      `The chance of a wrong answer is proved to be at most ${percent(form.delta, 2)}.`,
   );
-  say(find("price-of"), `${about(price.trials)} trials`);
-  say(find("price-ratio"), `${percent(price.ratio - 1, 0)} more than without`);
-  say(find("without-floors"), `${about(trials.without_floors)} trials`);
+  say(find("price-of"), aboutTrials(price.trials));
+  say(find("price-ratio"), `${percent(price.ratio - 1, 0)} more than without floors`);
+  say(find("without-floors"), aboutTrials(trials.without_floors));
   say(find("without-floors-days"), plan.days ? days(plan.days.without_floors) : "");
-  say(find("heuristic"), `${about(trials.heuristic)} trials`);
-  say(find("strip"), `About ${about(trials.proved)} trials${length}; floors cost ${about(price.trials)}`);
+  say(find("heuristic"), aboutTrials(trials.heuristic));
+  say(find("strip"), `About ${aboutTrials(trials.proved)}${length}; floors cost ${aboutTrials(price.trials)}`);
   draw(find("price"), plan.figures.price);
   draw(find("allocation"), plan.figures.allocation);
   find("shares").replaceChildren(...plan.allocation.map((arm) => line(arm, form.family.kind)));
-  if (form === newest) offer(plan.experiment); // else the answer to a newer form is under way
+  if (form === newest) offer(plan.experiment); // else the response to a newer form is on its way
   clearTimeout(speaking);
   speaking = setTimeout(() => say(find("spoken"), find("strip").textContent), SPEAK_AFTER);
+}
+
+/** Without a plan there are no results: those of an older form would mislead. */
+function clear(message) {
+  complain(find("problem"), message);
+  for (const name of ["answer", "price-of", "without-floors", "heuristic"]) say(find(name), NONE);
+  for (const name of ["meaning", "price-ratio", "without-floors-days", "spoken"]) say(find(name), "");
+  for (const name of ["price", "allocation"]) erase(find(name), "No plan to show.");
+  find("shares").replaceChildren();
+  say(find("strip"), message);
+  clearTimeout(speaking);
 }
 
 function offer(body) {
@@ -64,7 +77,7 @@ function line(arm, family) {
 async function permit() {
   const { role } = await frame();
   find("start").setAttribute("aria-disabled", String(role !== "admin" || !experiment));
-  if (role !== "admin") say(find("start-note"), `Beginning an experiment needs a key of role admin; yours is ${role}.`);
+  if (role !== "admin") say(find("start-note"), `Starting an experiment needs a key with role admin; yours has role ${role}.`);
 }
 
 async function start() {
@@ -73,7 +86,7 @@ async function start() {
   const name = find("name").value.trim() || "New experiment";
   try {
     const { id } = await post("/v1/experiments", { ...experiment, name }, { "Idempotency-Key": attempt });
-    say(find("started-title"), `“${name}” has begun`);
+    say(find("started-title"), `“${name}” has started`);
     find("watch").href = `/experiments/${id}`;
     snippets(find("code"), id);
     find("started").hidden = false;
@@ -84,12 +97,15 @@ async function start() {
   }
 }
 
-/** Nothing can be started until the service has answered to what the form says now. */
+/** Nothing can be started until the service has planned the form as it is now. */
 function change() {
   experiment = null;
   find("start").setAttribute("aria-disabled", "true");
-  newest = request();
-  ask(newest);
+  const form = request();
+  const wrong = wrongCount() ?? mistake(form);
+  newest = wrong ? null : form;
+  if (wrong) clear(wrong);
+  else ask(newest);
 }
 
 find("start").addEventListener("click", start);

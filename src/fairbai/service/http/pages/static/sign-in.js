@@ -1,11 +1,11 @@
-// The sign-in page: where to go next, and what was wrong with the key.
+// The sign-in page: where to go next, and why the last key was refused.
 
 import { complain, find } from "./dom.js";
 
 const told = new URLSearchParams(location.search);
 const next = told.get("next") ?? "/";
 
-/** The address, if it is one of this server; to browsers a backslash is a slash, and a tab between two is nothing. */
+/** The address if it is on this server, else null. (Browsers read a backslash as a slash and ignore tabs.) */
 function local(target) {
   try {
     const { href } = new URL(target, location.origin);
@@ -15,7 +15,7 @@ function local(target) {
   }
 }
 
-/** Browsers do not send the cookie when a link in a mail is followed; whoever is signed in goes on from here. */
+/** Browsers do not send the cookie with a link from an e-mail; users who are signed in continue from here. */
 async function goOn() {
   const { ok } = await fetch("/v1/session", { cache: "no-store" });
   const target = local(next);
@@ -24,11 +24,11 @@ async function goOn() {
 
 find("next").value = next;
 if (told.has("wrong")) {
-  complain(find("wrong"), "The service does not know this key. It may have been revoked.");
+  complain(find("wrong"), "This key is unknown or has been revoked.");
   find("key").setAttribute("aria-invalid", "true");
 } else if (told.has("wait")) {
   const seconds = Number.parseInt(told.get("wait"), 10) || 60;
-  complain(find("wrong"), `Too many wrong keys came from your address. Try again in ${seconds} seconds.`);
+  complain(find("wrong"), `Too many failed attempts from your address. Try again in ${seconds} seconds.`);
 } else if (told.has("next")) {
   goOn();
 }

@@ -1,19 +1,19 @@
-// Code to paste, for an experiment that has begun.
+// Code to paste, for an experiment that has started.
 
 import { make } from "./dom.js";
 
 const python = (origin, id) => `from fairbai.client import Client
 
-client = Client(${JSON.stringify(origin)}, key="fb_...")  # of role writer
+client = Client(${JSON.stringify(origin)}, key="fb_...")  # a writer key
 
 
 def visit() -> None:
     (ticket,) = client.ask("${id}", serve_winner=True)
-    reward = show(ticket.arm)  # yours: what the arm earned
+    reward = show(ticket.arm)  # your code: the reward of the trial
     client.tell("${id}", {ticket.ticket: reward})
 `;
 
-const curl = (origin, id) => `export KEY=fb_...  # of role writer
+const curl = (origin, id) => `export KEY=fb_...  # a writer key
 curl ${origin}/v1/experiments/${id}/ask \\
   -H "Authorization: Bearer $KEY" -d '{"n": 1, "serve_winner": true}'
 # {"tickets": [{"ticket": "0", "arm": "..."}], ...}
@@ -21,7 +21,7 @@ curl ${origin}/v1/experiments/${id}/tell \\
   -H "Authorization: Bearer $KEY" -d '{"rewards": [{"ticket": "0", "reward": 1.0}]}'
 `;
 
-const javascript = (origin, id) => `// on your server, not in browsers: the key is a secret
+const javascript = (origin, id) => `// on your server, not in the browser: the key is a secret
 const at = "${origin}/v1/experiments/${id}";
 const headers = { Authorization: "Bearer " + process.env.KEY };
 
@@ -33,14 +33,14 @@ async function call(path, body) {
 
 async function visit() {
   const { tickets: [{ ticket, arm }] } = await call("/ask", { n: 1, serve_winner: true });
-  const reward = await show(arm); // yours: what the arm earned
+  const reward = await show(arm); // your code: the reward of the trial
   await call("/tell", { rewards: [{ ticket, reward }] });
 }
 `;
 
 const LANGUAGES = { Python: python, curl, JavaScript: javascript };
 
-/** Fills an element with the code for an experiment, in three languages. */
+/** Fills an element with the code for an experiment in three languages. */
 export function snippets(element, id) {
   const parts = Object.entries(LANGUAGES).map(([language, code]) => {
     const text = code(location.origin, id);
@@ -57,13 +57,13 @@ export function snippets(element, id) {
 function copier(language, text) {
   const button = make("button", { type: "button", "aria-label": `Copy the code for ${language}` }, "Copy");
   button.addEventListener("click", async () => {
-    button.textContent = (await copied(text, button)) ? "Copied" : "Select it";
+    button.textContent = (await copied(text, button)) ? "Copied" : "Selected";
     setTimeout(() => (button.textContent = "Copy"), 2000);
   });
   return button;
 }
 
-/** The clipboard is only there over https and on this machine; elsewhere the code is selected instead. */
+/** The clipboard needs https or localhost; elsewhere the code is selected instead. */
 async function copied(text, button) {
   try {
     await navigator.clipboard.writeText(text);
