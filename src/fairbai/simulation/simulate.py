@@ -8,7 +8,7 @@ from fairbai.problems.instance import Instance
 from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import run_all
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.scenario import make_setting
+from fairbai.simulation.scenario import make_scenario
 from fairbai.stopping import StoppingRule
 
 MOST_RUNS = 2**53
@@ -60,5 +60,5 @@ def simulate(
         >>> runs.stopping_time.shape, bool(runs.correct.mean() > 0.98)
         ((200, 2), True)
     """
-    setting = make_setting(instance, deltas, sampling, stopping, settle, seed, maximum_rounds, histogram, trace)
-    return run_all(setting, whole("runs", runs, 1, MOST_RUNS), progress)
+    scenario = make_scenario(instance, deltas, sampling, stopping, settle, seed, maximum_rounds, histogram, trace)
+    return run_all(scenario, whole("runs", runs, 1, MOST_RUNS), progress)

@@ -1,4 +1,4 @@
-"""A study: a grid of settings by name, its results, and the folder that keeps them."""
+"""A study: a grid of scenarios by name, its results, and the folder that keeps them."""
 
 import itertools
 import json
@@ -12,7 +12,7 @@ from fairbai.experiment import Settling
 from fairbai.experiment.settling import checked_settling, settling_form
 from fairbai.kernels.jit import CACHE_DIRECTORY
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.scenario import Setting
+from fairbai.simulation.scenario import Scenario
 from fairbai.simulation.summary import HEADER, Row
 from fairbai.simulation.tables import aligned
 
@@ -142,7 +142,7 @@ class ChunkFolder:
         return Runs.join([Runs.load(path) for path in files.values()]) if files else None
 
 
-def describe(cells: dict[Cell, Setting]) -> dict[str, Any]:
+def describe(cells: dict[Cell, Scenario]) -> dict[str, Any]:
     """What the runs of a study depend on, as JSON."""
     return {
         "version": 1,
@@ -152,19 +152,19 @@ def describe(cells: dict[Cell, Setting]) -> dict[str, Any]:
     }
 
 
-def _form(setting: Setting) -> dict[str, Any]:
-    instance = setting.instance
+def _form(scenario: Scenario) -> dict[str, Any]:
+    instance = scenario.instance
     return {
         "means": instance.means.tolist(),
         "family": _or_name(instance.family),
         "rates": _or_name(instance.rates),
         "floors": instance.floors.tolist(),
-        "sampling": _or_name(setting.sampling),
-        "stopping": _or_name(setting.stopping),
-        "deltas": list(setting.deltas),
-        "seed": setting.seed,
-        "maximum_rounds": setting.maximum_rounds,
-        "histogram": setting.histogram,
+        "sampling": _or_name(scenario.sampling),
+        "stopping": _or_name(scenario.stopping),
+        "deltas": list(scenario.deltas),
+        "seed": scenario.seed,
+        "maximum_rounds": scenario.maximum_rounds,
+        "histogram": scenario.histogram,
     }
 
 

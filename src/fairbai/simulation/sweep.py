@@ -18,7 +18,7 @@ from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import chunks_of, run_chunks
 from fairbai.simulation.progress import progress_bar
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.scenario import Setting, make_setting
+from fairbai.simulation.scenario import Scenario, make_scenario
 from fairbai.simulation.simulate import MOST_RUNS
 from fairbai.simulation.study import Cell, ChunkFolder, Study, claim, describe
 from fairbai.stopping import StoppingRule
@@ -77,7 +77,7 @@ def sweep(
     if not settles or len(set(settles)) < len(settles):
         raise ValueError(f"settle must be true, false, a Settling, or different ones of them, got {settle!r}")
     cells = {
-        Cell(name, rule, threshold, settled): make_setting(
+        Cell(name, rule, threshold, settled): make_scenario(
             instances[name], deltas, rules[rule], thresholds[threshold], settled, seed, maximum_rounds, histogram
         )
         for name, rule, threshold, settled in itertools.product(instances, rules, thresholds, settles)
@@ -100,7 +100,7 @@ def _named(what: str, parts: Mapping[str, Part] | Sequence[Part]) -> dict[str, P
     return named
 
 
-def _in_memory(cells: dict[Cell, Setting], count: int, progress: bool) -> Study:
+def _in_memory(cells: dict[Cell, Scenario], count: int, progress: bool) -> Study:
     found: dict[Cell, list[Runs]] = {cell: [] for cell in cells}
     tasks = [
         (cell, piece) for cell in cells for piece in chunks_of(count, cells[cell].maximum_rounds, cells=len(cells))
@@ -110,7 +110,7 @@ def _in_memory(cells: dict[Cell, Setting], count: int, progress: bool) -> Study:
     return Study({cell: Runs.join(parts) for cell, parts in found.items()})
 
 
-def _in_folder(cells: dict[Cell, Setting], count: int, root: Path, progress: bool) -> Study:
+def _in_folder(cells: dict[Cell, Scenario], count: int, root: Path, progress: bool) -> Study:
     claim(root, describe(cells))
     folders = {cell: ChunkFolder(root, index) for index, cell in enumerate(cells)}
     tasks = [
@@ -125,7 +125,7 @@ def _in_folder(cells: dict[Cell, Setting], count: int, root: Path, progress: boo
 
 
 def _run(
-    cells: dict[Cell, Setting], tasks: list[tuple[Cell, tuple[int, int]]], progress: bool, total: int | None = None
+    cells: dict[Cell, Scenario], tasks: list[tuple[Cell, tuple[int, int]]], progress: bool, total: int | None = None
 ) -> Iterator[tuple[Cell, Runs]]:
     """The runs of all tasks, as they are done."""
     todo = sum(piece[1] for _, piece in tasks)

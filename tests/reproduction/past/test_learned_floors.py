@@ -10,7 +10,7 @@ from fairbai.reproduction.past import learned_floors
 from fairbai.reproduction.past.learned_floors import LEARNING, MARGINS, PHASE, PHASES
 from fairbai.reproduction.scenarios import table_settings
 from fairbai.reproduction.studies import DELTAS
-from fairbai.simulation.scenario import make_setting
+from fairbai.simulation.scenario import make_scenario
 
 SETTING = table_settings()[2]
 
@@ -18,7 +18,7 @@ SETTING = table_settings()[2]
 def test_runs_at_the_decision() -> None:
     """The state of a run at its decision is that of the simulation."""
     runs = fb.simulate(SETTING.instance, 0.1, stopping=fb.stopping.Heuristic(), runs=2, seed=3)
-    cell = make_setting(SETTING.instance, 0.1, None, fb.stopping.Heuristic(), False, 3, 10_000)
+    cell = make_scenario(SETTING.instance, 0.1, None, fb.stopping.Heuristic(), False, 3, 10_000)
     for run in range(2):
         one = cell.at_the_decision(run)
         assert one.state[0].tolist() == runs.pulls[run, 0].tolist()
