@@ -12,6 +12,7 @@ from fairbai.cli.printing import print_json
 SIMULATE_EXAMPLES = """examples:
   fairbai simulate study.toml
   fairbai simulate study.toml --runs 10000 --seed 7 --output results
+  fairbai simulate plan.json
 
 a study file:
   deltas = [0.1, 0.01]
@@ -44,7 +45,7 @@ Runs are kept in the output folder: after Ctrl-C, or with more runs, the same co
 
 def add_simulate(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``fairbai simulate``."""
-    parser.add_argument("study", type=Path, help="the study, a TOML file")
+    parser.add_argument("study", type=Path, help="the study: a TOML file, or the output of fairbai plan --json")
     add_runs(parser, None, "(default: what the file says)")
     add_seed(parser, None, "(default: what the file says)")
     add_output(parser, None, "(default: STUDY-results)")

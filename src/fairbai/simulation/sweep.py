@@ -1,6 +1,7 @@
 """A grid of simulations: instances x rules x thresholds x deltas."""
 
 import itertools
+import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from fairbai.problems.checks import whole
 from fairbai.problems.families import Family
 from fairbai.problems.instance import Instance
 from fairbai.problems.rates import Rate
-from fairbai.sampling import SamplingRule
+from fairbai.sampling import FairTopTwo, SamplingRule
 from fairbai.simulation.engine import chunks_of, run_chunks
 from fairbai.simulation.progress import progress_bar
 from fairbai.simulation.runs import Runs
@@ -137,7 +138,9 @@ def _run(
 
 
 def read_study(path: str | Path) -> dict[str, Any]:
-    """The arguments of ``sweep`` from a TOML file; docs/simulation.md describes it."""
+    """The arguments of ``sweep`` from a TOML file (docs/simulation.md describes it) or the JSON file of a plan."""
+    if Path(path).suffix == ".json":
+        return _read_plan(path)
     try:
         form = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -153,6 +156,23 @@ def read_study(path: str | Path) -> dict[str, Any]:
     form["sampling"] = {name: SamplingRule.from_dict(entry) for name, entry in form["sampling"].items()}
     form["stopping"] = {name: StoppingRule.from_dict(entry) for name, entry in form["stopping"].items()}
     return form
+
+
+def _read_plan(path: str | Path) -> dict[str, Any]:
+    """The study of one experiment as ``fairbai plan --json`` describes it, with the default sampling rule."""
+    try:
+        form = json.loads(Path(path).read_text(encoding="utf-8"))
+        means = [arm["mean"] for arm in form["arms"]]
+        parts = {key: form[key] for key in ("family", "rates", "stopping", "delta")}
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"{path} is not a plan: give the output of fairbai plan --json, or a TOML file") from None
+    return {
+        "instances": {"plan": _instance("plan", {"means": means, "family": parts["family"], "rates": parts["rates"]})},
+        "sampling": [FairTopTwo()],
+        "stopping": {"proved": StoppingRule.from_dict(parts["stopping"])},
+        "deltas": parts["delta"],
+        "settle": True,
+    }
 
 
 def _instance(name: str, form: Any) -> Instance:
