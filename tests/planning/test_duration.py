@@ -49,7 +49,7 @@ def test_what_is_not_quick_is_approximated(
     monkeypatch.setattr(durations, "_compiled", lambda: True)
     found = fb.plan(means, family, rates)
     assert not found.duration.simulated
-    assert "(an approximation)" in repr(found)
+    assert ": an approximation." in repr(found)
     assert found.duration.p50 == pytest.approx(found.proved)
 
 

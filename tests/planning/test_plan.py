@@ -165,7 +165,7 @@ def test_trials_rise_with_the_floor(means: list[float], family: fb.problems.fami
 def test_a_plan_prints_as_a_report() -> None:
     text = repr(plan([0.12, 0.10], "bernoulli", arms=["new", "old"], per_day=1000))
     assert "find the best arm with 95 % confidence" in text
-    assert re.search(r"One experiment in ten ends within [\d,]+ \([\d.]+ days?\), half within ", text)
+    assert re.search(r"One experiment in ten ends within [\d,]+ trials \([\d.]+ days?\), half within ", text)
     assert "an approximation" in text or "simulated experiments" in text
     assert [line.split()[0] for line in text.splitlines()[-5:-3]] == ["new", "old"]
     assert max(map(len, text.splitlines())) <= 100

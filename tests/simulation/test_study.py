@@ -190,7 +190,32 @@ def test_runs_of_a_cell(study: Study) -> None:
     with pytest.raises(ValueError, match=r"the study has no Cell\(instance='hard', .*it has Cell\(instance='easy', "):
         study.runs("hard", "top-two", "mixture")
     with pytest.raises(ValueError, match="the study has no Cell"):
-        study.runs("easy", "top-two", "h")
+        study.runs("easy", "top-two", "h", settle=False)
+
+
+def test_settling_is_asked_for_only_where_a_study_has_both(study: Study) -> None:
+    """And then runs that did not settle are meant, unless somebody asks for the others."""
+    (_, plain), (settled, more) = study.results.items()
+    assert study.runs("easy", "top-two", "h") is more
+    both = Study({settled: more, Cell("easy", "top-two", "h", False): plain})
+    assert both.runs("easy", "top-two", "h") is plain
+    assert both.runs("easy", "top-two", "h", settle=True) is more
+
+
+def test_frame(study: Study) -> None:
+    frame = study.to_pandas()
+    assert list(frame.columns[:6]) == ["instance", "sampling", "stopping", "settled", "run", "delta"]
+    assert len(frame) == 2 * 3 * 2
+    settled = frame[frame["settled"] == "yes"].drop(columns=["instance", "sampling", "stopping", "settled"])
+    expected = study.runs("easy", "top-two", "h").to_pandas()
+    assert settled.reset_index(drop=True).equals(expected)
+
+
+def test_frame_of_instances_with_different_numbers_of_arms(study: Study) -> None:
+    three = scenario(fb.Instance([1.0, 0.5, 0.0])).simulate(0, 2)
+    frame = Study({**study.results, Cell("three", "top-two", "mixture", False): three}).to_pandas()
+    assert frame["pulls_2"].isna().sum() == 12
+    assert frame["pulls_2"].notna().sum() == 4
 
 
 def test_table(study: Study) -> None:

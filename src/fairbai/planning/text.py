@@ -29,13 +29,12 @@ def _sentences(plan: "Plan") -> list[str]:
 
 def _spread(plan: "Plan") -> list[str]:
     quantiles = plan.duration
-    low, middle, high = (
-        f"{count(value)}{_days(plan, value)}" for value in (quantiles.p10, quantiles.p50, quantiles.p90)
-    )
-    source = f"{quantiles.runs} simulated experiments" if quantiles.simulated else "an approximation"
+    days = [_days(plan, value) for value in (quantiles.p10, quantiles.p50, quantiles.p90)]
+    source = f"from {quantiles.runs} simulated experiments" if quantiles.simulated else "an approximation"
     return [
-        f"One experiment in ten ends within {low}, half within {middle},",
-        f"nine in ten within {high} ({source}).",
+        f"One experiment in ten ends within {trials(quantiles.p10)}{days[0]}, half within "
+        f"{count(quantiles.p50)}{days[1]}",
+        f"and nine in ten within {count(quantiles.p90)}{days[2]}: {source}.",
     ]
 
 

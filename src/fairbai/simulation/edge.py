@@ -65,7 +65,7 @@ def simulate_edges(
     runs: int = 1000,
     seed: int = 0,
     maximum_rounds: int = 1_000_000,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Runs:
     """Run experiments whose trials are made by ``nodes`` edge nodes, each of which reports every ``batch`` trials.
 
@@ -92,7 +92,7 @@ def simulate_edges(
         runs: How many.
         seed: Of the random streams; run i is stream i of this seed.
         maximum_rounds: A run that has no answer after so many counted trials is given up.
-        progress: Whether to show a progress bar.
+        progress: Whether to show a progress bar; by default, only on a terminal, after a second.
 
     Example:
         >>> import fairbai as fb

@@ -67,7 +67,7 @@ def run_chunks(tasks: Sequence[Task]) -> Iterator[tuple[int, Runs]]:
                 outcomes.close()
 
 
-def run_all(scenario: Scenario, runs: int, progress: bool) -> Runs:
+def run_all(scenario: Scenario, runs: int, progress: bool | None) -> Runs:
     """Runs 0 to ``runs`` - 1 of one scenario."""
     with progress_bar(runs, progress) as bar:
         done = []

@@ -80,6 +80,7 @@ class Scenario:
             trace_rounds=self.grid,
             shares=record.shares,
             glr=record.glr,
+            floors=tuple(self.instance.floors.tolist()),
         )
 
     def at_the_decision(self, run: int) -> Experiment:

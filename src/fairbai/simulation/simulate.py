@@ -25,7 +25,7 @@ def simulate(
     maximum_rounds: int = 1_000_000,
     histogram: bool = False,
     trace: bool | Sequence[int] = False,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Runs:
     """Run experiments on simulated rewards, as an ``Identifier`` with the same settings would go.
 
@@ -51,7 +51,7 @@ def simulate(
             may go past it.)
         histogram: Whether to count the violation of every round, in 1,000 steps.
         trace: Whether to keep shares and GLR at ten rounds a decade; or the rounds at which to keep them.
-        progress: Whether to show a progress bar.
+        progress: Whether to show a progress bar; by default, only on a terminal, after a second.
 
     Example:
         >>> import fairbai as fb

@@ -39,7 +39,7 @@ def sweep(
     maximum_rounds: int = 1_000_000,
     histogram: bool = False,
     output: str | Path | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Study:
     """``simulate`` for every instance, sampling rule and stopping rule.
 
@@ -57,7 +57,7 @@ def sweep(
         maximum_rounds: As for ``simulate``.
         histogram: As for ``simulate``.
         output: The folder to keep the results in.
-        progress: Whether to show a progress bar.
+        progress: Whether to show a progress bar; by default, only on a terminal, after a second.
 
     Example:
         >>> import fairbai as fb
@@ -101,7 +101,7 @@ def _named(what: str, parts: Mapping[str, Part] | Sequence[Part]) -> dict[str, P
     return named
 
 
-def _in_memory(cells: dict[Cell, Scenario], count: int, progress: bool) -> Study:
+def _in_memory(cells: dict[Cell, Scenario], count: int, progress: bool | None) -> Study:
     found: dict[Cell, list[Runs]] = {cell: [] for cell in cells}
     tasks = [
         (cell, piece) for cell in cells for piece in chunks_of(count, cells[cell].maximum_rounds, cells=len(cells))
@@ -111,7 +111,7 @@ def _in_memory(cells: dict[Cell, Scenario], count: int, progress: bool) -> Study
     return Study({cell: Runs.join(parts) for cell, parts in found.items()})
 
 
-def _in_folder(cells: dict[Cell, Scenario], count: int, root: Path, progress: bool) -> Study:
+def _in_folder(cells: dict[Cell, Scenario], count: int, root: Path, progress: bool | None) -> Study:
     claim(root, describe(cells))
     folders = {cell: ChunkFolder(root, index) for index, cell in enumerate(cells)}
     tasks = [
@@ -126,7 +126,10 @@ def _in_folder(cells: dict[Cell, Scenario], count: int, root: Path, progress: bo
 
 
 def _run(
-    cells: dict[Cell, Scenario], tasks: list[tuple[Cell, tuple[int, int]]], progress: bool, total: int | None = None
+    cells: dict[Cell, Scenario],
+    tasks: list[tuple[Cell, tuple[int, int]]],
+    progress: bool | None,
+    total: int | None = None,
 ) -> Iterator[tuple[Cell, Runs]]:
     """The runs of all tasks, as they are done."""
     todo = sum(piece[1] for _, piece in tasks)
