@@ -17,7 +17,7 @@ from fairbai.experiment.experiment import Experiment
 from fairbai.kernels import state as rows
 from fairbai.kernels.loop import steps as kernels
 from fairbai.reproduction.scenarios import table_scenarios
-from fairbai.simulation.scenario import Setting, make_setting
+from fairbai.simulation.scenario import Scenario, make_scenario
 
 Floats = NDArray[np.float64]
 
@@ -162,7 +162,7 @@ def more_arms(rule: fb.sampling.SamplingRule) -> Iterator[Ratio]:
         yield slower(what, cost, "the same at K = 10", costs[0], at_most=arms / 10)
 
 
-class Begun(Setting):
+class Begun(Scenario):
     """A setting whose runs begin when every arm has 20 rewards."""
 
     @cached_property
@@ -186,8 +186,8 @@ def _begun(arms: int, rule: fb.sampling.SamplingRule, rounds: int) -> Begun:
     return Begun(one, (NEVER,), rule, fb.stopping.Heuristic(), False, SEED, 20 * arms + rounds, False, ())
 
 
-def _ours(rule: fb.sampling.SamplingRule) -> Setting:
-    return make_setting(instance(), DELTA, rule, fb.stopping.Heuristic(), False, SEED, 1_000_000)
+def _ours(rule: fb.sampling.SamplingRule) -> Scenario:
+    return make_scenario(instance(), DELTA, rule, fb.stopping.Heuristic(), False, SEED, 1_000_000)
 
 
 def _cvxpy_run(solve: cvxpy_ftas.Solver) -> int:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from fairbai.experiment import Settling
     from fairbai.identifier import Identifier, Status
+    from fairbai.planning import Plan, plan
     from fairbai.problems import Bernoulli, Exponential, Gaussian, Instance, Poisson, rates
     from fairbai.simulation import Runs, Study, Summary, simulate, sweep
 
@@ -39,6 +40,7 @@ __all__ = [
     "Gaussian",
     "Identifier",
     "Instance",
+    "Plan",
     "Poisson",
     "PriceOfFairness",
     "Runs",
@@ -48,6 +50,7 @@ __all__ = [
     "Summary",
     "environments",
     "lower_bound",
+    "plan",
     "price_of_fairness",
     "rates",
     "sampling",
@@ -66,7 +69,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'fairbai' has no attribute {name!r}")
     if name in ("environments", "sampling", "simulation", "stopping"):
         return import_module(f"fairbai.{name}")
-    for package in ("problems", "allocation", "experiment", "identifier", "simulation"):
+    for package in ("problems", "allocation", "experiment", "identifier", "simulation", "planning"):
         module = import_module(f"fairbai.{package}")
         if hasattr(module, name):
             break

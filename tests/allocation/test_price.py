@@ -1,4 +1,4 @@
-"""``lower_bound``, ``price_of_fairness`` and ``expected_trials``."""
+"""``lower_bound`` and ``price_of_fairness``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from fairbai.allocation import expected_trials
 from tests.allocation.questions import FAMILIES, near
 
 families = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
@@ -117,25 +116,3 @@ def test_price_cannot_be_changed() -> None:
     price = fb.price_of_fairness(instance_of(fb.Gaussian))
     with pytest.raises(dataclasses.FrozenInstanceError):
         price.ratio = 1.0  # type: ignore[misc]
-
-
-@deltas
-@pytest.mark.parametrize("time", [3.0, 100.0, 1e6, 1e15])
-def test_expected_trials_solve_their_equation(time: float, delta: float) -> None:
-    trials = expected_trials(time, delta)
-    assert trials == near(time * math.log((1 + math.log(trials)) / delta), rel=1e-12)
-
-
-def test_expected_trials_are_at_least_two() -> None:
-    """No best arm is found with fewer: there are two to be tried."""
-    assert expected_trials(1e-6, 0.05) == 2.0
-
-
-def test_expected_trials_of_a_tie_are_infinite() -> None:
-    assert expected_trials(math.inf, 0.05) == math.inf
-
-
-@bad_deltas
-def test_expected_trials_refuse_delta_outside_zero_and_one_half(delta: Any) -> None:
-    with pytest.raises(ValueError, match=r"delta must be in \(0, 1/2\), got "):
-        expected_trials(10.0, delta)

@@ -83,6 +83,16 @@ def test_something_needed_is_missing(capsys: Capture, needs: Any) -> None:
     assert capsys.readouterr().out.endswith("Something is wrong: see above.\n")
 
 
+def test_the_table_fits_a_terminal(capsys: Capture) -> None:
+    """But for paths, which cannot be broken; what only developers install is not listed."""
+    main(["doctor"])
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= 100 for line in lines if "/" not in line and set(line) != {"-"})
+    listed = {line.split()[1] for line in lines if line.startswith("extra ")}
+    assert "service" in listed
+    assert not listed & {"bench", "dev", "docs"}
+
+
 def test_extras(capsys: Capture, needs: Any) -> None:
     """An extra that is not there is no mistake; one that is there in the wrong version is."""
     needs(
@@ -92,10 +102,14 @@ def test_extras(capsys: Capture, needs: Any) -> None:
         'pytest>=8; extra == "some"',
         'nothing-of-that-name; extra == "some"',
     )
+    advice = "pip install '.[some]' in a clone of the repository"
     code, found = examined(capsys)
     assert code == 0
     assert found["extra all"] == ("ok", f"pytest {importlib.metadata.version('pytest')}")
-    assert found["extra some"] == ("note", "without nothing-of-that-name: pip install 'fairbai[some]'")
+    assert found["extra some"] == (
+        "note",
+        f"without nothing-of-that-name: {advice}",
+    )
     needs('pytest>=9000; extra == "all"')
     code, found = examined(capsys)
     assert code == 1
@@ -130,7 +144,7 @@ def test_another_version_is_installed(capsys: Capture, monkeypatch: pytest.Monke
     assert doctor._version().status == "wrong"
     assert doctor._version().found.endswith("but version 0.0.1 is installed")
     monkeypatch.setattr(requirements, "version", lambda name: None)
-    assert "not installed: pip install fairbai" in doctor._version().found
+    assert "not installed: pip install ." in doctor._version().found
 
 
 def test_distribution_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

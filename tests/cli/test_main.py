@@ -43,6 +43,11 @@ def test_help_is_a_map(capsys: Capture) -> None:
         assert shown == [[command.name, command.about] for command in group]
 
 
+def test_without_arguments_the_map_is_shown(capsys: Capture) -> None:
+    assert main([]) == 0
+    assert capsys.readouterr() == (help_of(capsys), "")
+
+
 def test_examples_of_the_map_run(capsys: Capture) -> None:
     examples = [line.strip() for line in help_of(capsys).splitlines() if line.startswith("  fairbai ")]
     assert len(examples) >= 3
@@ -118,7 +123,7 @@ def test_a_flag_means_the_same_everywhere() -> None:
 WRONG = ["solve", "--means", "1"]
 
 
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["solve", "--means", "one", "two"], ["solve", "--colour", "red"]])
+@pytest.mark.parametrize("arguments", [["fly"], ["solve", "--means", "one", "two"], ["solve", "--colour", "red"]])
 def test_flags_that_do_not_exist(capsys: Capture, arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)

@@ -15,7 +15,7 @@ from fairbai.kernels.loop.steps import RUN, SIZE
 from fairbai.kernels.rates import spare_share
 from fairbai.kernels.settling.floors import FROZEN, NOT
 from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, NUMBERS, ROUND, SLACK, SPARE, STATE_ROWS
-from fairbai.simulation.scenario import _empty_record, make_setting, truth_of
+from fairbai.simulation.scenario import _empty_record, make_scenario, truth_of
 from tests.simulation.cases import compiled
 
 # Violation
@@ -140,7 +140,7 @@ def test_custom_floors(arms: int, first: float) -> None:
 
 def test_compiled_loop_tells_where_custom_floors_failed() -> None:
     """The run is the first that cannot go on, and its means come back, so that an error can show them."""
-    setting = make_setting(
+    setting = make_scenario(
         fb.Instance([0.5, 0.4, 0.3, 0.2], rates=fb.rates.Custom(compiled)), 0.01, None, None, False, 0, 500
     )
     experiment, truth = setting.experiment(), truth_of(setting.instance)

@@ -1,5 +1,7 @@
 """Plans, and the charts of them."""
 
+import dataclasses
+import json
 import math
 import re
 from itertools import pairwise
@@ -10,14 +12,16 @@ import pytest
 
 import fairbai as fb
 from fairbai.charts.plans import figures
-from fairbai.planning.plan import plan
+from fairbai.planning import plan
+from fairbai.planning.expected import Forecast, trials_until_stop
+from fairbai.planning.text import trials
 
 MEANS = [0.1, 0.12, 0.1]
 HOSTILE = ["</script><script>alert(1)</script>", "%{x} & <b>bold</b>", "x" * 100]
 
 
 def planned(rates: fb.rates.Rate | None = None, **options: Any) -> Any:
-    return plan(fb.Instance(MEANS, fb.Bernoulli(), rates), 0.05, **options)
+    return plan(fb.Instance(MEANS, fb.Bernoulli(), rates), **options)
 
 
 def test_prices_and_shares() -> None:
@@ -27,16 +31,16 @@ def test_prices_and_shares() -> None:
     assert found.without_floors <= found.proved
     none = planned()
     assert none.without_floors == none.proved
-    most = plan(fb.Instance([0.5, 0.3], fb.Bernoulli(), fb.rates.Constant([0.9, 0.05])), 0.05)
+    most = plan(fb.Instance([0.5, 0.3], fb.Bernoulli(), fb.rates.Constant([0.9, 0.05])))
     ratio = fb.price_of_fairness(most.instance).ratio
-    assert math.isclose(most.proved / most.without_floors, ratio, rel_tol=0.3)
+    assert math.isclose(most.proved / most.without_floors, ratio, rel_tol=1e-9)
 
 
 def test_the_rule_suits_the_expected_trials() -> None:
     found = planned()
     suited = fb.stopping.Mixture.for_trials(found.heuristic, 0.05, 3)
     assert math.isclose(found.stopping.kappa, suited.kappa, rel_tol=0.01)
-    assert plan(fb.Instance([300.0, 200.0], fb.Exponential()), 0.05).stopping.prior_mean == 250.0
+    assert plan(fb.Instance([300.0, 200.0], fb.Exponential())).stopping.prior_mean == 250.0
 
 
 @pytest.mark.parametrize(
@@ -71,14 +75,14 @@ def test_charts_are_what_plotly_takes(rates: fb.rates.Rate) -> None:
 
 
 def test_the_curve_rises_with_the_floor() -> None:
-    found = plan(fb.Instance([0.1, 0.15, 0.08, 0.12], fb.Bernoulli(), fb.rates.Constant(0.1)), 0.05)
+    found = plan(fb.Instance([0.1, 0.15, 0.08, 0.12], fb.Bernoulli(), fb.rates.Constant(0.1)))
     curve = figures(found)["price"]["data"][0]["y"]
     assert curve[-1] > 1.2 * curve[0]
-    assert all(later >= earlier * 0.999 for earlier, later in pairwise(curve))
+    assert all(later >= earlier * (1.0 - 1e-9) for earlier, later in pairwise(curve))
 
 
 def test_labels_are_text() -> None:
-    found = plan(fb.Instance(MEANS, fb.Bernoulli()), 0.05, HOSTILE)
+    found = plan(fb.Instance(MEANS, fb.Bernoulli()), arms=HOSTILE)
     names = figures(found)["allocation"]["data"][0]["x"]
     assert len(set(names)) == 3
     assert not any(re.search("[<>]", name) for name in names)
@@ -87,7 +91,7 @@ def test_labels_are_text() -> None:
 
 
 def test_many_arms_are_drawn_in_part() -> None:
-    found = plan(fb.Instance([0.1] * 99 + [0.2], fb.Bernoulli()), 0.05)
+    found = plan(fb.Instance([0.1] * 99 + [0.2], fb.Bernoulli()))
     allocation = figures(found)["allocation"]
     assert len(allocation["data"][0]["x"]) == 30
     assert "of 100" in allocation["layout"]["xaxis"]["title"]["text"]
@@ -95,8 +99,87 @@ def test_many_arms_are_drawn_in_part() -> None:
 
 def test_what_cannot_be_decided_is_refused() -> None:
     with pytest.raises(ValueError, match="means must have a single best arm, got the same for 'a' and 'c'"):
-        plan(fb.Instance([0.2, 0.1, 0.2], fb.Bernoulli()), 0.05, ["a", "b", "c"])
+        plan([0.2, 0.1, 0.2], "bernoulli", arms=["a", "b", "c"])
     with pytest.raises(ValueError, match="floors must leave a share for every arm: nothing is left for 'c'"):
-        plan(fb.Instance([0.2, 0.1, 0.1], fb.Bernoulli(), fb.rates.Constant([0.5, 0.5, 0.0])), 0.05, ["a", "b", "c"])
+        plan([0.2, 0.1, 0.1], "bernoulli", [0.5, 0.5, 0.0], arms=["a", "b", "c"])
     with pytest.raises(ValueError, match="delta"):
-        plan(fb.Instance([0.2, 0.1]), 0.7)
+        plan(fb.Instance([0.2, 0.1]), delta=0.7)
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"means": fb.Instance([1.0, 0.0]), "family": "gaussian"}, "means must stand alone if they are an Instance"),
+    ({"means": [1.0, 0.0], "arms": ["a"]}, "arms must be at least two"),
+    ({"means": [1.0, 0.0], "arms": ["a", "b", "c"]}, r"arms must be as many as means \(2\), got 3"),
+    ({"means": [1.0, 0.0], "arms": ["a", "a"]}, "arms must have different labels, got 'a' twice"),
+    ({"means": [1.0, 0.0], "per_day": 0.0}, "per_day must be positive, got 0.0"),
+    ({"means": [1.0, 0.0], "family": "cauchy"}, "kind must be one of"),
+    ({"means": [1.0, 0.0], "rates": 0.6}, "rates must sum to at most 1|Two floors"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG)
+def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        plan(**arguments)
+
+
+def test_short_forms_are_the_objects_that_they_stand_for() -> None:
+    instance = fb.Instance([0.5, 0.3, 0.2], fb.Bernoulli(), fb.rates.Constant(0.2))
+    expected = plan(instance).to_dict()
+    for rates in (0.2, [0.2] * 3, fb.rates.Constant(0.2), {"kind": "constant", "floor": 0.2}):
+        found = plan([0.5, 0.3, 0.2], "bernoulli", rates).to_dict()
+        assert found["trials"] == expected["trials"]
+        assert found["arms"] == expected["arms"]
+
+
+def test_one_estimate_everywhere() -> None:
+    """Of the plan, of its curve, and of ``trials_until_stop``."""
+    found = planned(fb.rates.Constant(0.25))
+    assert found.proved == trials_until_stop(found.instance, found.stopping, 0.05)
+    assert found.heuristic == trials_until_stop(found.instance, fb.stopping.Heuristic(), 0.05)
+    without = fb.Instance(MEANS, fb.Bernoulli())
+    assert found.without_floors == trials_until_stop(without, found.stopping, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("means", "family"),
+    [
+        ([10.0, 10.0, 10.0, 11.0], fb.Gaussian(9.0)),
+        ([0.1, 0.15, 0.08, 0.12], fb.Bernoulli()),
+        ([3.0, 1.0], fb.Poisson()),
+    ],
+)
+def test_trials_rise_with_the_floor(means: list[float], family: fb.problems.families.Family) -> None:
+    """Also where a floor makes the shares more even, for which a rule asks less."""
+    floors = [share / 100 / len(means) for share in range(101)]
+    stopping = plan(means, family).stopping
+    for rule in (stopping, fb.stopping.Heuristic(), fb.stopping.PairwiseGaussian()):
+        if rule.proved(family) or not rule.proved_for:
+            forecast = Forecast(fb.Instance(means, family), rule, 0.05)
+            fair = [fb.solve(fb.Instance(means, family, fb.rates.Constant(floor))) for floor in floors]
+            trials = [forecast.trials(best.characteristic_time) for best in fair]
+            assert all(later >= earlier * (1.0 - 1e-9) for earlier, later in pairwise(trials))
+            assert trials[-1] > trials[0]
+
+
+def test_a_plan_prints_as_a_report() -> None:
+    text = repr(plan([0.12, 0.10], "bernoulli", arms=["new", "old"], per_day=1000))
+    assert "find the best arm with 95 % confidence" in text
+    assert re.search(r"One experiment in ten ends within [\d,]+ trials \([\d.]+ days?\), half within ", text)
+    assert "an approximation" in text or "simulated experiments" in text
+    assert [line.split()[0] for line in text.splitlines()[-5:-3]] == ["new", "old"]
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_one_trial_is_one_trial() -> None:
+    assert [trials(value) for value in (0.2, 1.0, 1.5, 12_345.6)] == ["1 trial", "1 trial", "2 trials", "12,346 trials"]
+
+
+def test_a_plan_is_json_and_cannot_be_changed() -> None:
+    found = plan([0.12, 0.10], "bernoulli", arms=["new", "old"], per_day=1000)
+    form = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert form == found.to_dict()
+    assert form["days"]["proved"] == found.proved / 1000
+    assert set(form["quantiles"]) == {"p10", "p50", "p90", "runs"}
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.delta = 0.1  # type: ignore[misc]

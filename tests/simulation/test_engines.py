@@ -21,7 +21,7 @@ import pytest
 import fairbai as fb
 from fairbai.simulation import engine as engines
 from fairbai.simulation.engine import chunks_of, run_chunks
-from fairbai.simulation.scenario import Setting, make_setting
+from fairbai.simulation.scenario import Scenario, make_scenario
 from tests.simulation.cases import assert_same
 
 pytestmark = [
@@ -118,7 +118,7 @@ def test_processes(expected: dict[str, bytes]) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Slow(Setting):
+class Slow(Scenario):
     """Chunks that take their time, so that a worker can be killed in one; they tell who did them."""
 
     def simulate(self, first: int, count: int) -> fb.Runs:
@@ -127,8 +127,8 @@ class Slow(Setting):
         return fb.Runs(**{**vars(runs), "trace_rounds": (os.getpid(),)})
 
 
-def slow(kind: type[Setting] = Slow) -> Setting:
-    one = make_setting(INSTANCES["gaussian"], [0.1, 0.01], None, None, True, 5, 10_000)
+def slow(kind: type[Scenario] = Slow) -> Scenario:
+    one = make_scenario(INSTANCES["gaussian"], [0.1, 0.01], None, None, True, 5, 10_000)
     return kind(**vars(one))
 
 
@@ -150,7 +150,7 @@ def test_a_process_is_killed() -> None:
                     killed = worker
     assert killed not in (0, os.getpid())
     assert len(found) == len(pieces)
-    whole = slow(Setting).simulate(0, RUNS)
+    whole = slow(Scenario).simulate(0, RUNS)
     joined = fb.Runs.join(found)
     assert joined.number.tolist() == list(range(RUNS))
     for name, column in whole.to_columns().items():
@@ -204,11 +204,11 @@ def raises(means: np.ndarray) -> float:
 def test_an_error_of_the_user_comes_through(name: str, request: pytest.FixtureRequest) -> None:
     if name == "dask":
         request.getfixturevalue(name)
-    one = slow(Setting)
+    one = slow(Scenario)
     rates = fb.rates.Custom(lambda means: 0.1)
     broken = fb.Instance(one.instance.means, rates=rates)
     object.__setattr__(rates, "function", raises)
-    tasks = [(Setting(**{**vars(one), "instance": broken}), first, 2) for first in (0, 2)]
+    tasks = [(Scenario(**{**vars(one), "instance": broken}), first, 2) for first in (0, 2)]
     with joblib.parallel_config(backend=name, n_jobs=2), pytest.raises(KeyError, match="my own"):
         list(run_chunks(tasks))
 
@@ -223,7 +223,7 @@ def test_an_engine_that_always_fails_is_given_up(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(engines, "_outcomes", fails)
     with pytest.raises(OSError, match="no workers"):
-        list(run_chunks([(slow(Setting), 0, 2), (slow(Setting), 2, 2)]))
+        list(run_chunks([(slow(Scenario), 0, 2), (slow(Scenario), 2, 2)]))
     assert len(attempts) == engines.ATTEMPTS
 
 
@@ -236,7 +236,7 @@ def test_chunks_cover_all_runs(runs: int) -> None:
 def test_a_few_rounds_are_simulated_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without joblib, and the same; a longer run is left to it, so that Ctrl-C ends it."""
     few = fb.simulate(INSTANCES["gaussian"], runs=2, maximum_rounds=engines.FEW_ROUNDS // 2)
-    setting = slow(Setting)
+    scenario = slow(Scenario)
 
     def fails(*_: object) -> Iterator[engines.Outcome]:
         raise AssertionError("joblib is asked")
@@ -244,9 +244,9 @@ def test_a_few_rounds_are_simulated_at_once(monkeypatch: pytest.MonkeyPatch) -> 
 
     with monkeypatch.context() as patched:
         patched.setattr(engines, "_outcomes", fails)
-        assert len(list(run_chunks([(setting, 0, engines.FEW_ROUNDS // setting.maximum_rounds)]))) == 1
+        assert len(list(run_chunks([(scenario, 0, engines.FEW_ROUNDS // scenario.maximum_rounds)]))) == 1
         with pytest.raises(AssertionError, match="joblib is asked"):
-            list(run_chunks([(setting, 0, engines.FEW_ROUNDS // setting.maximum_rounds + 1)]))
+            list(run_chunks([(scenario, 0, engines.FEW_ROUNDS // scenario.maximum_rounds + 1)]))
     with joblib.parallel_config(backend="loky", n_jobs=2):
         assert_same(few, fb.simulate(INSTANCES["gaussian"], runs=2, maximum_rounds=engines.FEW_ROUNDS // 2))
 

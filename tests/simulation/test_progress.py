@@ -37,7 +37,22 @@ def test_nothing_is_shown_unless_asked_for(capsys: Capture, monkeypatch: pytest.
     assert capsys.readouterr() == ("", "")
 
 
+def test_people_who_watch_see_a_bar(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairbai.simulation.progress.DELAY", 0.0)
+    with progress_bar(10, shown=None) as bar:
+        bar.update(3)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with progress_bar(10, shown=None) as bar:
+        bar.update(3)
+        bar.refresh()
+    assert "3/10" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "tqdm", None)  # without it they see nothing, and nothing fails
+    with progress_bar(10, shown=None) as bar:
+        bar.update(3)
+
+
 def test_bar_needs_the_report_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tqdm", None)
-    with pytest.raises(ImportError, match=r"this needs tqdm: pip install 'fairbai\[report\]'"):
+    with pytest.raises(ImportError, match=r"this needs tqdm: pip install '\.\[report\]'"):
         progress_bar(10, shown=True)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import fairbai as fb
-from fairbai.simulation.scenario import make_setting
+from fairbai.simulation.scenario import make_scenario
 from tests.simulation.cases import ARRAYS, assert_same
 
 INSTANCE = fb.Instance([3.0, 1.0, 0.0], rates=fb.rates.Constant(0.2))
@@ -19,7 +19,7 @@ INSTANCE = fb.Instance([3.0, 1.0, 0.0], rates=fb.rates.Constant(0.2))
 def some(first: int = 0, count: int = 4, **changes: Any) -> fb.Runs:
     given: dict[str, Any] = {"histogram": True, "maximum_rounds": 30, "trace": [2, 9], **changes}
     instance = given.pop("instance", INSTANCE)
-    return make_setting(instance, [0.3, 0.05], None, fb.stopping.Heuristic(), True, 1, **given).simulate(first, count)
+    return make_scenario(instance, [0.3, 0.05], None, fb.stopping.Heuristic(), True, 1, **given).simulate(first, count)
 
 
 def test_frame() -> None:

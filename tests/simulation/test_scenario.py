@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from fairbai.simulation.scenario import LARGEST_POISSON, MOST_ROUNDS, Setting, make_setting
+from fairbai.simulation.scenario import LARGEST_POISSON, MOST_ROUNDS, Scenario, make_scenario
 from tests.processes import run_python
 from tests.simulation.cases import ARRAYS, FAMILIES, RATES, RULES, assert_same, compiled
 
 families = pytest.mark.parametrize("family", FAMILIES)
 
 
-def setting(family: str = "gaussian", rule: str = "f-tas", rate: str = "inverse gap", **changes: Any) -> Setting:
+def scenario(family: str = "gaussian", rule: str = "f-tas", rate: str = "inverse gap", **changes: Any) -> Scenario:
     kind, means = FAMILIES[family]
     given: dict[str, Any] = {
         "instance": fb.Instance(means, kind, RATES[rate]),
@@ -29,7 +29,7 @@ def setting(family: str = "gaussian", rule: str = "f-tas", rate: str = "inverse 
         "histogram": True,
         "trace": [1, 2, 5, 20],
     }
-    return make_setting(**{**given, **changes})
+    return make_scenario(**{**given, **changes})
 
 
 # Streams
@@ -38,7 +38,7 @@ def setting(family: str = "gaussian", rule: str = "f-tas", rate: str = "inverse 
 @families
 @pytest.mark.parametrize("rule", ["f-tas", "in Python"])
 def test_runs_are_the_same_in_any_chunks(family: str, rule: str) -> None:
-    one = setting(family, rule)
+    one = scenario(family, rule)
     whole = one.simulate(0, 7)
     pieces = [one.simulate(5, 2), one.simulate(0, 1), one.simulate(1, 4)]
     assert_same(fb.Runs.join(pieces), whole)
@@ -46,35 +46,35 @@ def test_runs_are_the_same_in_any_chunks(family: str, rule: str) -> None:
 
 
 def test_more_runs_begin_with_the_same() -> None:
-    few, many = setting().simulate(0, 3), setting().simulate(0, 6)
+    few, many = scenario().simulate(0, 3), scenario().simulate(0, 6)
     np.testing.assert_array_equal(few.pulls, many.pulls[:3])
     np.testing.assert_array_equal(few.glr, many.glr[:3])
 
 
 def test_runs_with_large_numbers() -> None:
     far = 2**40
-    runs = setting().simulate(far, 2)
+    runs = scenario().simulate(far, 2)
     assert runs.number.tolist() == [far, far + 1]
     assert not np.array_equal(runs.glr[0], runs.glr[1])
-    assert not np.array_equal(runs.glr, setting().simulate(0, 2).glr)
+    assert not np.array_equal(runs.glr, scenario().simulate(0, 2).glr)
 
 
 @families
 def test_runs_and_seeds_differ(family: str) -> None:
     """No two of eight runs, of four seeds, saw the same rewards."""
-    glr = [setting(family, seed=seed).simulate(0, 2).glr[:, 2] for seed in (0, 1, 2**32, 2**63 - 1)]
+    glr = [scenario(family, seed=seed).simulate(0, 2).glr[:, 2] for seed in (0, 1, 2**32, 2**63 - 1)]
     assert len(np.unique(glr)) == 8 or family == "bernoulli"  # whose rewards are few
     assert len(np.unique(glr)) > 2
 
 
 BITS = """
 from tests.simulation.cases import ARRAYS, FAMILIES
-from tests.simulation.test_setting import setting
+from tests.simulation.test_scenario import scenario
 import hashlib
 for family in FAMILIES:
     for rule in ("f-tas", "f-tas cumulative", "fair top-two", "lucb", "in Python"):
         for rate in ("softmax", "custom"):
-            runs = setting(family, rule, rate).simulate(3, 2)
+            runs = scenario(family, rule, rate).simulate(3, 2)
             digests = [hashlib.sha256(getattr(runs, name).tobytes()).hexdigest()[:12] for name in ARRAYS]
             print(family, rule, rate, *digests)
 """
@@ -93,7 +93,7 @@ def test_same_bits_without_the_jit() -> None:
 
 
 def test_trace_by_default_has_ten_rounds_a_decade() -> None:
-    grid = setting(trace=True, maximum_rounds=10**6).grid
+    grid = scenario(trace=True, maximum_rounds=10**6).grid
     assert grid[:10] == (1, 2, 3, 5, 6, 7, 10, 12, 15, 19)  # 10^(n/10) rounded down, each once
     assert grid[-1] == 10**6
     assert len([mark for mark in grid if 1000 <= mark < 10_000]) == 10
@@ -102,19 +102,19 @@ def test_trace_by_default_has_ten_rounds_a_decade() -> None:
 
 @pytest.mark.parametrize("rounds", [1, 9, 999, 12345, MOST_ROUNDS])
 def test_trace_ends_with_the_rounds(rounds: int) -> None:
-    grid = setting(trace=True, maximum_rounds=rounds).grid
+    grid = scenario(trace=True, maximum_rounds=rounds).grid
     assert grid[0] == 1
     assert rounds / 10**0.1 - 1 <= grid[-1] <= rounds
 
 
 @pytest.mark.parametrize("trace", [[3, 7], (3, 7), range(3, 8, 4), np.array([3, 7])])
 def test_trace_of_given_rounds(trace: Any) -> None:
-    assert setting(trace=trace).grid == (3, 7)
+    assert scenario(trace=trace).grid == (3, 7)
 
 
 def test_nothing_is_traced_unless_asked_for() -> None:
     for trace in (False, []):
-        runs = setting(trace=trace, histogram=False).simulate(0, 2)
+        runs = scenario(trace=trace, histogram=False).simulate(0, 2)
         assert runs.trace_rounds == ()
         assert runs.shares.shape == (2, 0, 3)
         assert runs.glr.shape == (2, 0)
@@ -125,7 +125,7 @@ def test_nothing_is_traced_unless_asked_for() -> None:
 
 
 def test_defaults_are_those_of_the_identifier() -> None:
-    one = make_setting(fb.Instance([1.0, 0.0]), 0.05, None, None, False, 0, 10)
+    one = make_scenario(fb.Instance([1.0, 0.0]), 0.05, None, None, False, 0, 10)
     ident = fb.Identifier(2, delta=0.05)
     assert (one.sampling, one.stopping) == (ident.sampling, ident.stopping)
     assert one.deltas == (0.05,)
@@ -167,26 +167,26 @@ BAD: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("change", "message"), BAD, ids=[f"{change}" for change, _ in BAD])
 def test_wrong_arguments(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
-        setting(**change)
+        scenario(**change)
 
 
 def test_stopping_rule_must_be_proved_for_the_family() -> None:
     with pytest.raises(ValueError, match="stopping rule pairwise_gaussian is proved for gaussian arms, got bernoulli"):
-        setting("bernoulli", stopping=fb.stopping.PairwiseGaussian())
+        scenario("bernoulli", stopping=fb.stopping.PairwiseGaussian())
 
 
 def test_poisson_means_can_be_too_large() -> None:
     """A reward would take for ever."""
     means = [2.0 * LARGEST_POISSON, 1.0]
     with pytest.raises(ValueError, match=r"means must be at most 1e\+\d\d to simulate Poisson arms"):
-        setting(instance=fb.Instance(means, fb.Poisson()))
-    assert setting(instance=fb.Instance(means, fb.Exponential())).instance.means[0] == means[0]
-    assert setting(instance=fb.Instance([LARGEST_POISSON, 1.0], fb.Poisson()))
+        scenario(instance=fb.Instance(means, fb.Poisson()))
+    assert scenario(instance=fb.Instance(means, fb.Exponential())).instance.means[0] == means[0]
+    assert scenario(instance=fb.Instance([LARGEST_POISSON, 1.0], fb.Poisson()))
 
 
 def test_custom_rates_that_are_wrong_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the compiled loop found nonsense that the function does not give again, the error says so."""
-    one = setting(instance=fb.Instance([3.0, 1.0, 0.0], rates=fb.rates.Custom(compiled)))
+    one = scenario(instance=fb.Instance([3.0, 1.0, 0.0], rates=fb.rates.Custom(compiled)))
     monkeypatch.setattr("fairbai.kernels.loop.runs.simulate_runs_with", lambda *arguments: 7)
     record: Any = None
     with pytest.raises(ValueError, match=r"custom function differ from one call to the next \(run 7\)"):

@@ -69,8 +69,15 @@ def test_no_answer_at_all() -> None:
     assert row.censored == 20
     cells = dict(zip(HEADER, row.cells(), strict=True))
     assert cells["errors [95 %]"] == "-"
-    assert cells["efficiency"] == "-"
+    assert cells["efficiency"] == "no answers"
+    assert math.isnan(row.efficiency)
     assert cells["stopping time"].startswith("> 109.5")
+
+
+def test_efficiency_where_some_runs_were_given_up() -> None:
+    """They would have taken longer."""
+    row = a_row(censored=np.arange(20) >= 15)
+    assert dict(zip(HEADER, row.cells(), strict=True))["efficiency"] == "< 50.0%"
 
 
 @pytest.mark.parametrize("values", [[1.0, 2.0, 4.0], np.array([3, 3]), range(5)])

@@ -121,11 +121,11 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[int, in
         done: list[tuple[int, int]] = []
 
         def run_chunks(tasks: list[Any]) -> Iterator[tuple[int, fb.Runs]]:
-            for index, (setting, first, count) in reversed(list(enumerate(tasks))):  # in an order of its own
+            for index, (scenario, first, count) in reversed(list(enumerate(tasks))):  # in an order of its own
                 if len(done) == most:
                     raise KeyboardInterrupt
                 done.append((first, count))
-                yield index, setting.simulate(first, count)
+                yield index, scenario.simulate(first, count)
 
         module = import_module("fairbai.simulation.sweep")  # its function has the same name
         monkeypatch.setattr(module, "run_chunks", run_chunks)

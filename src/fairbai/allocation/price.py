@@ -1,4 +1,4 @@
-"""What an answer costs at least, what it costs in practice, and what part of that is the price of fairness."""
+"""What an answer costs at least, and what part of that is the price of fairness."""
 
 import math
 from dataclasses import dataclass
@@ -62,22 +62,3 @@ def price_of_fairness(instance: Instance) -> PriceOfFairness:
         upper_bound = float(np.max(free.weights / reached))
     ratio = max(1.0, fair / free.characteristic_time)
     return PriceOfFairness(ratio, fair, free.characteristic_time, max(upper_bound, ratio))
-
-
-def expected_trials(characteristic_time: float, delta: float) -> float:
-    """About how many trials an asymptotically optimal rule takes with the threshold log((1 + log t) / delta).
-
-    The t at which t / T crosses the threshold. That threshold is the one of the paper's tables; it is a heuristic
-    (see docs/errata.md), and a proved one takes longer.
-
-    Example:
-        >>> round(expected_trials(100.0, delta=0.05))
-        497
-    """
-    delta = confidence(delta)
-    if math.isinf(characteristic_time):
-        return math.inf
-    trials = max(characteristic_time, 2.0)
-    for _ in range(100):
-        trials = max(2.0, characteristic_time * math.log((1.0 + math.log(trials)) / delta))
-    return trials

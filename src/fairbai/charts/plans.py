@@ -9,8 +9,8 @@ import numpy as np
 from fairbai.allocation import solve
 from fairbai.charts.colors import BLACK, BLUE, GREY, ORANGE, VERMILLION
 from fairbai.charts.look import Figure, arms_axis, axis, figure, largest, limit_trace, percent, shown
-from fairbai.planning.expected import trials_until_stop
-from fairbai.planning.plan import Plan
+from fairbai.planning import Plan
+from fairbai.planning.expected import Forecast
 from fairbai.problems import Instance
 from fairbai.problems.rates import Bounded, Constant, Rate
 from fairbai.stopping import Heuristic
@@ -59,7 +59,7 @@ def price_figure(found: Plan) -> Figure:
 def allocation_figure(found: Plan) -> Figure:
     """The optimal share of every arm beside its floor and its ceiling, and beside its share without them."""
     drawn = largest(found.fair.weights.tolist())
-    names = shown([found.labels[arm] for arm in drawn])
+    names = shown([str(found.labels[arm]) for arm in drawn])
 
     def column(values: Any) -> list[float]:
         return [percent(float(values[arm])) for arm in drawn]
@@ -132,14 +132,16 @@ def _curve(found: Plan, scale: _Scale) -> list[tuple[float, float, float]]:
     """Places on the axis, with the expected trials of the proved and of the heuristic stop."""
     means, family, arms = found.instance.means, found.instance.family, found.instance.means.size
     places = sorted({*np.linspace(0.0, scale.end * (1.0 - 1e-9), POINTS).tolist(), min(scale.chosen, scale.end)})
+    rules = (found.stopping, Heuristic())
+    forecasts = [Forecast(found.instance, rule, found.delta) for rule in rules]
     curve = []
     for place in places:
         try:
             instance = Instance(means, family, scale.at(place, arms))
         except ValueError:  # what the other limits do not allow
             continue
-        allocation = solve(instance)
-        proved = trials_until_stop(instance, found.stopping, found.delta, allocation)
-        if math.isfinite(proved):
-            curve.append((place, proved, trials_until_stop(instance, Heuristic(), found.delta, allocation)))
+        time = solve(instance).characteristic_time
+        if math.isfinite(time):
+            proved, heuristic = (forecast.trials(time) for forecast in forecasts)
+            curve.append((place, proved, heuristic))
     return curve

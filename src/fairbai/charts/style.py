@@ -20,7 +20,7 @@ try:
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullLocator
 except ImportError:
-    raise ImportError("figures need matplotlib: pip install 'fairbai[report]'") from None
+    raise ImportError("figures need matplotlib: pip install '.[report]' in a clone of the repository") from None
 
 from fairbai.charts import colors
 
@@ -93,6 +93,18 @@ ALGORITHMS: dict[str, Look] = {
     "F-TaS tracked": Look(SKY, "D", _DOTS, "xxx"),
     "FairTopTwo": Look(PURPLE, "v", _DASH_DOT_DOT, "\\\\\\"),
 }
+
+
+def looks(count: int) -> list[Look]:
+    """So many looks that differ, for things without a look of their own."""
+    colors = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, GREY)
+    lines, hatches = ("-", "--", "-.", _DOTS, _DASH_DOT_DOT), ("", "///", "...", "xxx", "\\\\\\")
+    markers = "os^vDP*X"
+    return [
+        Look(colors[i % len(colors)], markers[i % len(markers)], lines[i % len(lines)], hatches[i % len(hatches)])
+        for i in range(count)
+    ]
+
 
 ALLOCATIONS: dict[str, Look] = {
     "unconstrained": Look(ORANGE, "s", "--", "////"),

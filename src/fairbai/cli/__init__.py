@@ -16,7 +16,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         Its exit code: 0, 1 where a check failed, 2 where the input is wrong, 130 after Ctrl-C.
     """
-    options = make_parser().parse_args(arguments)
+    parser = make_parser()
+    if not (sys.argv[1:] if arguments is None else arguments):
+        parser.print_help()
+        return 0
+    options = parser.parse_args(arguments)
     command: Command = options.command
     try:
         if command.computes and not options.quiet:

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -21,6 +22,8 @@ DOCTOR_EXAMPLES = """examples:
 The status of a check is ok, note (it works, but you may want to know) or wrong. The exit code is 1 if one is wrong.
 """
 OLDEST_PYTHON = (3, 11)
+DEVELOPMENT = ("bench", "dev", "docs")  # extras for work on fairbai itself
+WIDTH = 64  # of the last column
 
 
 @dataclass(frozen=True)
@@ -40,16 +43,22 @@ def add_doctor(parser: argparse.ArgumentParser) -> None:
 
 
 def run_doctor(options: argparse.Namespace) -> int:
-    """Check everything, and print a row a check; returns 1 if anything is wrong."""
+    """Check everything, and print one row per check; returns 1 if anything is wrong."""
     checks = list(examine(options.database))
     healthy = all(check.status != "wrong" for check in checks)
     if options.json:
         print_json({"healthy": healthy, "checks": [asdict(check) for check in checks]})
     else:
-        rows = [[check.check, check.status, check.found] for check in checks]
+        rows = [row for check in checks for row in _rows(check)]
         print_table(["check", "status", "found"], rows, words=3)
         print("Everything that is needed is here." if healthy else "Something is wrong: see above.")
     return 0 if healthy else 1
+
+
+def _rows(check: Check) -> list[list[str]]:
+    """The lines of a check: what was found is broken between words."""
+    found = textwrap.wrap(check.found, WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
+    return [[check.check, check.status, found[0]], *(["", "", line] for line in found[1:])]
 
 
 def examine(database: str | None = None) -> Iterator[Check]:
@@ -60,7 +69,8 @@ def examine(database: str | None = None) -> Iterator[Check]:
         found, fits = requirements.found(name, needed)
         yield Check(name, "ok" if fits else "wrong", f"{found or 'not installed'} (needs {needed})")
     for extra, packages in requirements.extras().items():
-        yield _extra(extra, packages)
+        if extra not in DEVELOPMENT:
+            yield _extra(extra, packages)
     yield Check("cores", "ok", f"{_cores()} of {os.cpu_count()} for this process")
     yield _guarded("kernel cache", _cache)
     yield _guarded("solver", _solver)
@@ -87,15 +97,18 @@ def _version() -> Check:
     installed = requirements.version("fairbai")
     if installed == __version__:
         return Check("fairbai", "ok", f"{__version__}, {place}")
-    other = "not installed: pip install fairbai" if installed is None else f"version {installed} is installed"
+    missing = "not installed: pip install . in a clone of the repository"
+    other = missing if installed is None else f"version {installed} is installed"
     return Check("fairbai", "wrong", f"{__version__} runs from {place}, but {other}")
 
 
 def _extra(extra: str, packages: dict[str, str]) -> Check:
+    from fairbai.simulation.extras import install
+
     states = {name: requirements.found(name, needed) for name, needed in packages.items()}
     missing = [name for name, (version, _) in states.items() if version is None]
     if missing:
-        return Check(f"extra {extra}", "note", f"without {', '.join(missing)}: pip install 'fairbai[{extra}]'")
+        return Check(f"extra {extra}", "note", f"without {', '.join(missing)}: {install(extra)}")
     unfit = [f"{name} {version} (needs {packages[name]})" for name, (version, fits) in states.items() if not fits]
     if unfit:
         return Check(f"extra {extra}", "wrong", ", ".join(unfit))

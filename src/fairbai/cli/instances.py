@@ -24,22 +24,25 @@ SOLVE_EXAMPLES = """examples:
 PLAN_EXAMPLES = """examples:
   fairbai plan --means 0.12 0.10 0.09 --family bernoulli --floors 0.2 --per-day 5000
   fairbai plan --means 2 1 0 --variance 1 4 4 --rates softmax --p0 0.6 --temperature 2
+  fairbai plan --means 0.12 0.10 --arms new old --family bernoulli --json > plan.json
+
+fairbai simulate plan.json tries the plan out.
 """
 
 
 def add_instance(parser: argparse.ArgumentParser) -> None:
     """The options that describe an instance."""
-    parser.add_argument("--file", type=Path, metavar="TOML", help="read the instance from a file; flags go before it")
+    parser.add_argument("--file", type=Path, metavar="TOML", help="read the instance from a file; flags override it")
     parser.add_argument("--means", type=float, nargs="+", metavar="MEAN", help="the mean reward of every arm")
     parser.add_argument("--family", metavar="NAME", help="gaussian (default), bernoulli, poisson or exponential")
-    parser.add_argument("--variance", type=float, nargs="+", metavar="V", help="of Gaussian arms: one, or one an arm")
-    parser.add_argument("--floors", type=float, nargs="+", metavar="P", help="guaranteed share: one, or one an arm")
-    parser.add_argument("--ceilings", type=float, nargs="+", metavar="U", help="largest share: one, or one an arm")
+    parser.add_argument("--variance", type=float, nargs="+", metavar="V", help="of Gaussian arms: one, or one per arm")
+    parser.add_argument("--floors", type=float, nargs="+", metavar="P", help="guaranteed share: one, or one per arm")
+    parser.add_argument("--ceilings", type=float, nargs="+", metavar="U", help="largest share: one, or one per arm")
     parser.add_argument(
         "--group",
         action="append",
         metavar="ARMS:FLOOR",
-        help="share that arms are guaranteed together, such as 2,3:0.5; may be given again for other arms",
+        help="share that some arms are guaranteed together, such as 2,3:0.5; may be repeated",
     )
     parser.add_argument(
         "--rates",
@@ -58,7 +61,8 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
 def add_plan(parser: argparse.ArgumentParser) -> None:
     """The options of ``fairbai plan``."""
     add_instance(parser)
-    parser.add_argument("--per-day", type=float, metavar="N", help="trials a day, to tell the days as well")
+    parser.add_argument("--arms", nargs="+", metavar="LABEL", help="labels of the arms (default: their numbers)")
+    parser.add_argument("--per-day", type=float, metavar="N", help="trials per day, to report days as well")
 
 
 def run_solve(options: argparse.Namespace) -> None:

@@ -12,6 +12,8 @@ from fairbai.cli.printing import print_json
 SIMULATE_EXAMPLES = """examples:
   fairbai simulate study.toml
   fairbai simulate study.toml --runs 10000 --seed 7 --output results
+  fairbai simulate study.toml --figures figures
+  fairbai simulate plan.json
 
 a study file:
   deltas = [0.1, 0.01]
@@ -44,10 +46,11 @@ Runs are kept in the output folder: after Ctrl-C, or with more runs, the same co
 
 def add_simulate(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``fairbai simulate``."""
-    parser.add_argument("study", type=Path, help="the study, a TOML file")
+    parser.add_argument("study", type=Path, help="the study: a TOML file, or the output of fairbai plan --json")
     add_runs(parser, None, "(default: what the file says)")
     add_seed(parser, None, "(default: what the file says)")
     add_output(parser, None, "(default: STUDY-results)")
+    parser.add_argument("--figures", type=Path, metavar="DIR", help="also draw the results, as files in this folder")
     add_json(parser)
     add_quiet(parser)
 
@@ -72,6 +75,8 @@ def run_simulate(options: argparse.Namespace) -> None:
     """Simulate a study, or what is missing of it, and print its table."""
     from fairbai.simulation.sweep import read_study, sweep
 
+    if options.figures is not None:
+        from fairbai.charts.studies import save_figures  # before the work, because it needs the extra `report`
     form = read_study(options.study)
     form |= {name: value for name in ("runs", "seed") if (value := getattr(options, name)) is not None}
     output = options.output or Path(f"{options.study.stem}-results")
@@ -81,8 +86,12 @@ def run_simulate(options: argparse.Namespace) -> None:
         _say_what_is_kept(output)
         raise
     _print_study(study, options.json)
+    if options.figures is not None:
+        save_figures(study, options.figures)
     if not options.json:
         print(f"\nruns are in {output}")
+        if options.figures is not None:
+            print(f"figures are in {options.figures}")
 
 
 def run_compare(options: argparse.Namespace) -> None:

@@ -1,1 +1,6 @@
 """Before an experiment: what it will take."""
+
+from fairbai.planning.duration import Duration
+from fairbai.planning.plan import Plan, plan
+
+__all__ = ["Duration", "Plan", "plan"]

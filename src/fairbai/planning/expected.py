@@ -1,9 +1,10 @@
-"""About how many trials an experiment will take, without simulating it.
+"""About how many trials an experiment will take on average, without simulating it.
 
-Rewards without noise, in the optimal shares, show what a stopping rule asks for: the trials at which its score for the
-best arm and its closest rival then reaches its level. (The other arms need fewer trials, so what the rule asks of them
-matters less.) Real experiments vary around that, and may end somewhat earlier or later on average: docs/dashboard.md
-has a comparison.
+Rewards without noise show what a stopping rule asks for: the evidence about the best arm and its closest rival at which
+the score of the rule reaches its level. (The other arms need fewer trials, so what the rule asks of them matters less.)
+Floors do not change what is asked, but the evidence that a trial brings: 1 / T*_p on average instead of 1 / T*. So the
+estimate rises with the floors, as T*_p does. Real experiments vary around it, and may end somewhat earlier or later on
+average: docs/dashboard.md has a comparison.
 """
 
 import math
@@ -13,23 +14,20 @@ from fairbai.experiment.experiment import Experiment
 from fairbai.kernels import state as rows
 from fairbai.kernels.loop.steps import recount
 from fairbai.problems import Gaussian, Instance
-from fairbai.problems.checks import Array
+from fairbai.problems.checks import confidence
 from fairbai.stopping import StoppingRule
 
-STEPS = 60
-PRECISION = 1e-4  # relative
+STEPS = 100
+PRECISION = 1e-12  # relative
 
 
-def trials_until_stop(
-    instance: Instance, stopping: StoppingRule, delta: float, allocation: Allocation | None = None
-) -> float:
+def trials_until_stop(instance: Instance, stopping: StoppingRule, delta: float) -> float:
     """The trials until the stop, about; infinite where arms tie for the best.
 
     Args:
         instance: The means, as they are guessed, with family and floors.
         stopping: The rule.
         delta: The error probability.
-        allocation: The solution of the instance, if it is known.
 
     Example:
         >>> import fairbai as fb
@@ -37,33 +35,51 @@ def trials_until_stop(
         >>> round(trials_until_stop(instance, fb.stopping.Heuristic(), delta=0.05), -2)
         10400.0
     """
-    best = solve(instance) if allocation is None else allocation
-    time, arms = best.characteristic_time, best.weights.size
-    if math.isinf(time):
-        return math.inf
-    level = stopping.level(delta, arms)
-    both = [best.best_arm, _rival(best)]
-    family = Gaussian(instance.scales[both]) if isinstance(instance.family, Gaussian) else instance.family
-    pair, shares, means = Experiment(2, family, None, None, stopping), best.weights[both], instance.means[both]
-    trials = max(time * level, float(arms))
-    for _ in range(STEPS):  # Newton's method: the score grows by about 1 / T* a trial
-        step = (level - _score(pair, shares * trials, means)) * time
-        trials = max(trials + step, trials / 2.0, 1.0)
-        if abs(step) < PRECISION * trials:
-            break
-    return trials
+    return Forecast(instance, stopping, delta).trials(solve(instance).characteristic_time)
+
+
+class Forecast:
+    """The expected trials of one question, whatever its floors.
+
+    Args:
+        instance: The means and the family; its floors do not matter.
+        stopping: The rule.
+        delta: The error probability.
+    """
+
+    def __init__(self, instance: Instance, stopping: StoppingRule, delta: float) -> None:
+        self._free = solve(Instance(instance.means, instance.family))
+        self._level = stopping.level(confidence(delta), instance.means.size)
+        both = [self._free.best_arm, _rival(self._free)]
+        family = Gaussian(instance.scales[both]) if isinstance(instance.family, Gaussian) else instance.family
+        self._pair = Experiment(2, family, None, None, stopping)
+        self._shares, self._means = self._free.weights[both], instance.means[both]
+
+    def trials(self, time: float) -> float:
+        """The expected trials where the characteristic time is ``time``; at least one per arm."""
+        arms = self._free.weights.size
+        if not math.isfinite(self._free.characteristic_time + time):
+            return math.inf
+        trials = max(time * self._level, float(arms))
+        for _ in range(STEPS):  # Newton's method: the score grows by about 1 / time per trial
+            step = (self._level - self._score(trials, time)) * time
+            trials, before = max(trials + step, trials / 2.0, float(arms)), trials
+            if abs(trials - before) <= PRECISION * trials:
+                break
+        return trials
+
+    def _score(self, trials: float, time: float) -> float:
+        """What the rule makes of rewards without noise, after ``trials`` that bring 1 / ``time`` each."""
+        pair = self._pair
+        counts = self._shares * (trials * (self._free.characteristic_time / time))
+        pair.state[rows.ASSIGNED] = pair.state[rows.OBSERVED] = counts
+        pair.state[rows.SUM] = counts * self._means
+        recount(pair.codes, pair.reals, pair.state, pair.numbers)
+        pair.numbers[rows.SEEN] = trials  # of all arms, for rules that count them together
+        return float(pair.assess()[0])
 
 
 def _rival(best: Allocation) -> int:
-    """The arm that takes the most trials to tell from the best; those at their floors have trials to spare."""
+    """The arm that takes the most trials to tell from the best."""
     others = [arm for arm in range(best.weights.size) if arm != best.best_arm]
-    waited = [arm for arm in others if not best.at_floor[arm]] or others
-    return max(waited, key=lambda arm: float(best.weights[arm]))
-
-
-def _score(pair: Experiment, counts: Array, means: Array) -> float:
-    """What the rule makes of so many trials of two arms without noise."""
-    pair.state[rows.ASSIGNED] = pair.state[rows.OBSERVED] = counts
-    pair.state[rows.SUM] = counts * means
-    recount(pair.codes, pair.reals, pair.state, pair.numbers)
-    return float(pair.assess()[0])
+    return max(others, key=lambda arm: float(best.weights[arm]))

@@ -3,73 +3,194 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from fairbai.allocation import Allocation, solve
-from fairbai.planning.expected import trials_until_stop
-from fairbai.problems import Instance
-from fairbai.problems.checks import confidence
+from fairbai.allocation import Allocation, PriceOfFairness, lower_bound, price_of_fairness, solve
+from fairbai.identifier.labels import labels_of
+from fairbai.planning.duration import Duration, duration
+from fairbai.planning.expected import Forecast
+from fairbai.planning.text import described
+from fairbai.problems import Family, Instance
+from fairbai.problems.checks import Numbers, confidence, number
+from fairbai.problems.rates import Constant, Rate
 from fairbai.stopping import Heuristic, Mixture
 
-LONGEST = 1e15  # trials: nobody has as many, and far more are not even numbers
+MAX_TRIALS = 1e15  # nobody has as many, and far more are not even numbers
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plan:
-    """A guess of how an experiment will go.
+    """How an experiment is expected to go; prints as a short report.
 
     Attributes:
         instance: The means as they are guessed, with family and floors.
         delta: The error probability.
-        labels: Of the arms.
+        labels: The labels of the arms.
+        per_day: Trials per day, or None.
         fair: The optimal shares with the floors.
         free: The optimal shares without any floor or other limit.
         stopping: The proved rule that suits the expected trials.
         heuristic: Expected trials with the threshold of the paper's tables, which is not proved.
         proved: Expected trials with ``stopping``.
         without_floors: Expected trials with ``stopping`` if there were no floors.
+        duration: Quantiles of the trials with ``stopping``.
     """
 
     instance: Instance
     delta: float
-    labels: tuple[str, ...]
+    labels: tuple[str | int, ...]
+    per_day: float | None
     fair: Allocation
     free: Allocation
     stopping: Mixture
     heuristic: float
     proved: float
     without_floors: float
+    duration: Duration
+
+    @property
+    def best(self) -> str | int:
+        """The label of the best arm."""
+        return self.labels[self.fair.best_arm]
+
+    @property
+    def lower_bound(self) -> float:
+        """What every fair rule needs on average."""
+        return lower_bound(self.instance, self.delta)
+
+    @property
+    def price(self) -> PriceOfFairness:
+        """The price of fairness as a ratio of characteristic times."""
+        return price_of_fairness(self.instance)
+
+    @property
+    def trials(self) -> dict[str, float]:
+        """The three expected numbers of trials by name."""
+        return {"proved": self.proved, "heuristic": self.heuristic, "without_floors": self.without_floors}
+
+    @property
+    def experiment(self) -> dict[str, Any]:
+        """The JSON form of this experiment; with a name it can be sent to ``POST /v1/experiments``."""
+        return {
+            "arms": [str(label) for label in self.labels],
+            "delta": self.delta,
+            "family": self.instance.family.to_dict(),
+            "rates": self.instance.rates.to_dict(),
+            "stopping": self.stopping.to_dict(),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, ready for JSON; docs/commands.md describes the keys. ``fairbai simulate`` takes it as a file."""
+        form = described_instance(self.instance, self.delta, self.labels) | {
+            "stopping": self.stopping.to_dict(),
+            "trials": self.trials,
+            "quantiles": vars(self.duration).copy(),
+        }
+        if self.per_day is not None:
+            form["days"] = {name: value / self.per_day for name, value in self.trials.items()}
+        return form
+
+    def __repr__(self) -> str:
+        return described(self)
 
 
-def plan(instance: Instance, delta: float, labels: Sequence[str] | None = None) -> Plan:
-    """Plan an experiment.
+def described_instance(instance: Instance, delta: float, labels: Sequence[str | int]) -> dict[str, Any]:
+    """What can be said of an instance without a stopping rule, ready for JSON."""
+    best, price = solve(instance), price_of_fairness(instance)
+    free = solve(Instance(instance.means, instance.family))
+    columns = {
+        "arm": list(labels),
+        "mean": instance.means.tolist(),
+        "floor": instance.floors.tolist(),
+        "ceiling": best.ceilings.tolist(),
+        "weight": best.weights.tolist(),
+        "weight_without_floors": free.weights.tolist(),
+        "at_floor": best.at_floor.tolist(),
+        "at_ceiling": best.at_ceiling.tolist(),
+    }
+    return {
+        "family": instance.family.to_dict(),
+        "rates": instance.rates.to_dict(),
+        "delta": delta,
+        "best_arm": best.best_arm,
+        "unconstrained_time": price.unconstrained,
+        "characteristic_time": price.fair,
+        "duality_gap": best.duality_gap,
+        "price_of_fairness": price.ratio,
+        "price_upper_bound": price.upper_bound,
+        "lower_bound": lower_bound(instance, delta),
+        "arms": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+    }
+
+
+def plan(
+    means: Instance | Numbers,
+    family: Family | str | dict[str, Any] | None = None,
+    rates: Rate | float | Numbers | str | dict[str, Any] | None = None,
+    delta: float = 0.05,
+    arms: Sequence[str | int] | None = None,
+    per_day: float | None = None,
+) -> Plan:
+    """Plan an experiment: what it will take, and what its floors will cost.
+
+    Args:
+        means: A guess of the mean reward of every arm; or an ``Instance``, without family and rates then.
+        family: The reward family, such as ``"bernoulli"``; Gaussian with variance 1 by default.
+        rates: The guaranteed shares: a rate, one floor for all arms, one per arm, or the JSON form of a rate.
+        delta: The error probability, in (0, 1/2).
+        arms: The labels of the arms; their numbers by default.
+        per_day: Trials per day, for the days that the experiment takes.
 
     Example:
         >>> import fairbai as fb
-        >>> found = plan(fb.Instance([0.5, 0.3], fb.Bernoulli(), fb.rates.Constant([0.8, 0.1])), delta=0.05)
-        >>> found.proved > found.without_floors
+        >>> found = fb.plan([0.5, 0.3], family="bernoulli", rates=[0.8, 0.1], arms=["new", "old"])
+        >>> found.best, found.proved > found.without_floors
+        ('new', True)
+        >>> found.duration.p10 < found.proved < found.duration.p90
         True
     """
-    delta = confidence(delta)
-    names = tuple(labels) if labels is not None else tuple(map(str, range(instance.means.size)))
-    without = Instance(instance.means, instance.family)
-    fair, free = solve(instance), solve(without)
-    _check_decidable(instance, fair, free, names)
-    heuristic = trials_until_stop(instance, Heuristic(), delta, fair)
+    instance, delta = _instance(means, family, rates), confidence(delta)
+    count = instance.means.size
+    labels = labels_of(count if arms is None else arms)
+    if len(labels) != count:
+        raise ValueError(f"arms must be as many as means ({count}), got {len(labels)}")
+    if per_day is not None:
+        per_day = number("per_day", per_day, math.ulp(0.0), 1e300, "positive")
+    fair, free = solve(instance), solve(Instance(instance.means, instance.family))
+    _check_decidable(instance, fair, free, labels)
+    heuristic = Forecast(instance, Heuristic(), delta).trials(fair.characteristic_time)
     stopping = _suited(instance, heuristic, delta)
-    proved = trials_until_stop(instance, stopping, delta, fair)
-    without_floors = min(proved, trials_until_stop(without, stopping, delta, free))
-    return Plan(instance, delta, names, fair, free, stopping, heuristic, proved, without_floors)
+    forecast = Forecast(instance, stopping, delta)
+    proved = forecast.trials(fair.characteristic_time)
+    without_floors = min(proved, forecast.trials(free.characteristic_time))
+    quantiles = duration(instance, stopping, delta, fair, proved)
+    return Plan(instance, delta, labels, per_day, fair, free, stopping, heuristic, proved, without_floors, quantiles)
 
 
-def _check_decidable(instance: Instance, fair: Allocation, free: Allocation, labels: tuple[str, ...]) -> None:
+def _instance(means: Any, family: Any, rates: Any) -> Instance:
+    """The instance that the arguments of ``plan`` describe."""
+    if isinstance(means, Instance):
+        if family is not None or rates is not None:
+            raise ValueError("means must stand alone if they are an Instance, which has a family and rates itself")
+        return means
+    if isinstance(family, (str, dict)):
+        family = Family.from_dict(family)
+    if isinstance(rates, (str, dict)):
+        rates = Rate.from_dict(rates)
+    elif rates is not None and not isinstance(rates, Rate):
+        rates = Constant(rates)
+    return Instance(means, family, rates)
+
+
+def _check_decidable(instance: Instance, fair: Allocation, free: Allocation, labels: tuple[Any, ...]) -> None:
     best = [labels[arm] for arm in np.flatnonzero(instance.means == instance.means.max())]
     if len(best) > 1:
         raise ValueError(f"means must have a single best arm, got the same for {best[0]!r} and {best[1]!r}")
-    if not free.characteristic_time < LONGEST:
+    if not free.characteristic_time < MAX_TRIALS:
         raise ValueError(
-            f"means must differ by more: to tell {best[0]!r} from the others takes more than {LONGEST:g} trials, "
+            f"means must differ by more: to tell {best[0]!r} from the others takes more than {MAX_TRIALS:g} trials, "
             f"got means from {instance.means.min()} to {instance.means.max()}"
         )
     if math.isinf(fair.characteristic_time):

@@ -16,7 +16,7 @@ from fairbai.problems.instance import Instance
 from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import run_all
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.scenario import Setting, make_setting, truth_of
+from fairbai.simulation.scenario import Scenario, make_scenario, truth_of
 from fairbai.simulation.simulate import MOST_RUNS
 from fairbai.stopping import StoppingRule
 
@@ -27,8 +27,8 @@ COST = 1.5  # trials that a batch size of one more costs, for every node
 
 
 @dataclass(frozen=True, eq=False)
-class EdgeSetting(Setting):
-    """A setting on edge nodes; ``simulate_edges`` describes the fields."""
+class EdgeScenario(Scenario):
+    """A scenario on edge nodes; ``simulate_edges`` describes the fields."""
 
     batch: int = 1
     nodes: int = 1
@@ -65,7 +65,7 @@ def simulate_edges(
     runs: int = 1000,
     seed: int = 0,
     maximum_rounds: int = 1_000_000,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Runs:
     """Run experiments whose trials are made by ``nodes`` edge nodes, each of which reports every ``batch`` trials.
 
@@ -92,7 +92,7 @@ def simulate_edges(
         runs: How many.
         seed: Of the random streams; run i is stream i of this seed.
         maximum_rounds: A run that has no answer after so many counted trials is given up.
-        progress: Whether to show a progress bar.
+        progress: Whether to show a progress bar; by default, only on a terminal, after a second.
 
     Example:
         >>> import fairbai as fb
@@ -102,21 +102,21 @@ def simulate_edges(
         >>> int(waste.min()), int(waste.max())
         (60, 60)
     """
-    plain = make_setting(instance, deltas, sampling, stopping, settle, seed, maximum_rounds)
+    plain = make_scenario(instance, deltas, sampling, stopping, settle, seed, maximum_rounds)
     experiment = plain.experiment()
     if experiment.python_rule or experiment.python_rates:
         raise ValueError("sampling and rates must be those of the library to simulate edges, got Python code")
     if draws not in DRAWS:
         raise ValueError(f"draws must be one of {', '.join(DRAWS)}, got {draws!r}")
     shared: dict[str, Any] = {field.name: getattr(plain, field.name) for field in fields(plain)}
-    setting = EdgeSetting(
+    scenario = EdgeScenario(
         **shared,
         batch=whole("batch", batch, 1, LARGEST_BATCH),
         nodes=whole("nodes", nodes, 1, MOST_NODES),
         draws=draws,
         ledger=true_or_false("ledger", ledger),
     )
-    return run_all(setting, whole("runs", runs, 1, MOST_RUNS), progress)
+    return run_all(scenario, whole("runs", runs, 1, MOST_RUNS), progress)
 
 
 def batch_size(expected_trials: float, nodes: int = 1, overhead: float = 0.05) -> int:

@@ -13,14 +13,14 @@ from joblib.parallel import default_parallel_config, get_active_backend
 
 from fairbai.simulation.progress import progress_bar
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.scenario import Setting
+from fairbai.simulation.scenario import Scenario
 
 ATTEMPTS = 3  # failures of the engine in a row, without a single result in between
 MOST_ROUNDS = 200_000_000  # in a chunk
 WAVE = 4  # chunks a worker, for engines that return results only in waves
 FEW_ROUNDS = 1_000_000  # in one chunk: so quick that Ctrl-C can wait, and joblib's ten milliseconds are too much
 
-Task = tuple[Setting, int, int]
+Task = tuple[Scenario, int, int]
 Outcome = tuple[int, Runs | None, Exception | None]
 
 
@@ -36,12 +36,12 @@ def chunks_of(runs: int, maximum_rounds: int, first: int = 0, cells: int = 1) ->
 
 
 def run_chunks(tasks: Sequence[Task]) -> Iterator[tuple[int, Runs]]:
-    """The index and the runs of every task (setting, first run, count), as they are done, in any order."""
+    """The index and the runs of every task (scenario, first run, count), as they are done, in any order."""
     backend, workers = _engine()
     if getattr(backend, "supports_sharedmem", False) and len(tasks) == 1:  # of threads only
-        setting, first, count = tasks[0]
-        if count * setting.maximum_rounds <= FEW_ROUNDS:
-            yield 0, setting.simulate(first, count)
+        scenario, first, count = tasks[0]
+        if count * scenario.maximum_rounds <= FEW_ROUNDS:
+            yield 0, scenario.simulate(first, count)
             return
     missing, failures = dict(enumerate(tasks)), 0
     while missing:
@@ -67,11 +67,11 @@ def run_chunks(tasks: Sequence[Task]) -> Iterator[tuple[int, Runs]]:
                 outcomes.close()
 
 
-def run_all(setting: Setting, runs: int, progress: bool) -> Runs:
-    """Runs 0 to ``runs`` - 1 of one setting."""
+def run_all(scenario: Scenario, runs: int, progress: bool | None) -> Runs:
+    """Runs 0 to ``runs`` - 1 of one scenario."""
     with progress_bar(runs, progress) as bar:
         done = []
-        for _, part in run_chunks([(setting, *piece) for piece in chunks_of(runs, setting.maximum_rounds)]):
+        for _, part in run_chunks([(scenario, *piece) for piece in chunks_of(runs, scenario.maximum_rounds)]):
             done.append(part)
             bar.update(len(part))
     return Runs.join(done)
@@ -89,9 +89,9 @@ def _engine() -> tuple[Any, int]:
 
 
 def _attempt(index: int, task: Task) -> Outcome:
-    setting, first, count = task
+    scenario, first, count = task
     try:
-        return index, setting.simulate(first, count), None
+        return index, scenario.simulate(first, count), None
     except Exception as error:  # a value, so that it is not taken for one of the engine
         return index, None, error
 

@@ -21,7 +21,7 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """What ``simulate`` returns: arrays with a row a run and a column a delta.
+    """What ``simulate`` returns: arrays with one row per run and one column per delta.
 
     Attributes:
         deltas: In the order that they were given.
@@ -39,6 +39,7 @@ class Runs:
         trace_rounds: The rounds that were traced.
         shares: The share of every arm (last axis) at these rounds (second axis) of every run; nan after its end.
         glr: The generalised likelihood ratio at these rounds, before every arm has a reward 0.
+        floors: The floors at the true means; empty where they are not known.
     """
 
     deltas: tuple[float, ...]
@@ -55,6 +56,7 @@ class Runs:
     trace_rounds: tuple[int, ...]
     shares: Array
     glr: Array
+    floors: tuple[float, ...] = ()
 
     def __len__(self) -> int:
         return len(self.decision_time)
@@ -73,7 +75,7 @@ class Runs:
         return self.recommendation < 0
 
     def summary(self) -> Summary:
-        """Mean stopping time, errors, violation and share of the lower bound, a row a delta; prints as a table."""
+        """Mean stopping time, errors, violation and share of the lower bound, one row per delta; prints as a table."""
         correct, censored = self.correct, self.censored
         return Summary(
             tuple(
@@ -91,7 +93,7 @@ class Runs:
         )
 
     def to_columns(self) -> dict[str, npt.NDArray[Any]]:
-        """The columns of ``to_pandas``, each an array with an entry a run and delta."""
+        """The columns of ``to_pandas``, each an array with one entry per run and delta."""
         count, arms = len(self), self.pulls.shape[2]
         columns: dict[str, npt.NDArray[Any]] = {
             "run": np.repeat(self.number, len(self.deltas)),
@@ -103,12 +105,12 @@ class Runs:
         return columns
 
     def to_pandas(self) -> "pd.DataFrame":
-        """A frame with a row a run and delta."""
+        """A frame with one row per run and delta."""
         return needs("pandas").DataFrame(self.to_columns())
 
     def save(self, path: str | Path) -> None:
         """Write the frame as Parquet, with the histogram; ``Runs.load`` reads it back. A trace is not kept."""
-        about = {name: getattr(self, name) for name in ("best_arms", "deltas", "lower_bounds", "proved")}
+        about = {name: getattr(self, name) for name in ("best_arms", "deltas", "floors", "lower_bounds", "proved")}
         about["histogram"] = self.histogram.tolist()
         table = needs("pyarrow").table(self.to_columns()).replace_schema_metadata({"fairbai": json.dumps(about)})
         part = Path(f"{path}.part")
@@ -134,6 +136,7 @@ class Runs:
             best_arms=tuple(about["best_arms"]),
             lower_bounds=tuple(about["lower_bounds"]),
             proved=about["proved"],
+            floors=tuple(about.get("floors", ())),
             number=square["run"][:, 0],
             pulls=np.stack([square[name] for name in pulls], axis=2),
             histogram=np.array(about["histogram"], dtype=np.int64).reshape(len(about["deltas"]), -1),

@@ -34,7 +34,7 @@ MOST_ROUNDS = 2**53  # counts are exact up to here
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class Scenario:
     """Everything that a run depends on but its number; ``simulate`` describes the fields."""
 
     instance: Instance
@@ -80,6 +80,7 @@ class Setting:
             trace_rounds=self.grid,
             shares=record.shares,
             glr=record.glr,
+            floors=tuple(self.instance.floors.tolist()),
         )
 
     def at_the_decision(self, run: int) -> Experiment:
@@ -158,7 +159,7 @@ class Setting:
         record.violations[row, column] = kernels.violation(truth[rewards.FLOOR], one.state[ASSIGNED], float(end))
 
 
-def make_setting(
+def make_scenario(
     instance: Instance,
     deltas: float | Sequence[float],
     sampling: SamplingRule | None,
@@ -168,8 +169,8 @@ def make_setting(
     maximum_rounds: int,
     histogram: bool = False,
     trace: bool | Sequence[int] = False,
-) -> Setting:
-    """A setting of checked parts."""
+) -> Scenario:
+    """A scenario of checked parts."""
     if not isinstance(instance, Instance):
         raise ValueError(f"instance must be a fairbai.Instance, got {instance!r}")
     checked = tuple(confidence(delta) for delta in np.atleast_1d(np.asarray(deltas, dtype=object)))
@@ -178,7 +179,7 @@ def make_setting(
     rounds = whole("maximum_rounds", maximum_rounds, 1, MOST_ROUNDS)
     if isinstance(instance.family, Poisson) and instance.means.max() > LARGEST_POISSON:
         raise ValueError(f"means must be at most {LARGEST_POISSON:g} to simulate Poisson arms")
-    setting = Setting(
+    scenario = Scenario(
         instance,
         checked,
         FairTopTwo() if sampling is None else sampling,
@@ -189,8 +190,8 @@ def make_setting(
         true_or_false("histogram", histogram),
         _grid(trace, rounds),
     )
-    setting.experiment()  # checks the rest
-    return setting
+    scenario.experiment()  # checks the rest
+    return scenario
 
 
 def _grid(trace: bool | Sequence[int], rounds: int) -> tuple[int, ...]:

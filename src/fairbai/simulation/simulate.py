@@ -8,7 +8,7 @@ from fairbai.problems.instance import Instance
 from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import run_all
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.scenario import make_setting
+from fairbai.simulation.scenario import make_scenario
 from fairbai.stopping import StoppingRule
 
 MOST_RUNS = 2**53
@@ -25,7 +25,7 @@ def simulate(
     maximum_rounds: int = 1_000_000,
     histogram: bool = False,
     trace: bool | Sequence[int] = False,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Runs:
     """Run experiments on simulated rewards, as an ``Identifier`` with the same settings would go.
 
@@ -51,7 +51,7 @@ def simulate(
             may go past it.)
         histogram: Whether to count the violation of every round, in 1,000 steps.
         trace: Whether to keep shares and GLR at ten rounds a decade; or the rounds at which to keep them.
-        progress: Whether to show a progress bar.
+        progress: Whether to show a progress bar; by default, only on a terminal, after a second.
 
     Example:
         >>> import fairbai as fb
@@ -60,5 +60,5 @@ def simulate(
         >>> runs.stopping_time.shape, bool(runs.correct.mean() > 0.98)
         ((200, 2), True)
     """
-    setting = make_setting(instance, deltas, sampling, stopping, settle, seed, maximum_rounds, histogram, trace)
-    return run_all(setting, whole("runs", runs, 1, MOST_RUNS), progress)
+    scenario = make_scenario(instance, deltas, sampling, stopping, settle, seed, maximum_rounds, histogram, trace)
+    return run_all(scenario, whole("runs", runs, 1, MOST_RUNS), progress)

@@ -1,4 +1,4 @@
-"""A study: a grid of settings by name, its results, and the folder that keeps them."""
+"""A study: a grid of scenarios by name, its results, and the folder that keeps them."""
 
 import itertools
 import json
@@ -6,15 +6,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairbai.experiment import Settling
 from fairbai.experiment.settling import checked_settling, settling_form
 from fairbai.kernels.jit import CACHE_DIRECTORY
+from fairbai.simulation.extras import needs
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.scenario import Setting
+from fairbai.simulation.scenario import Scenario
 from fairbai.simulation.summary import HEADER, Row
 from fairbai.simulation.tables import aligned
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DESCRIPTION = "study.json"
 CHUNK_NAME = re.compile(r"runs-(\d+)-(\d+)\.parquet")
@@ -56,9 +60,11 @@ class Study:
 
     results: dict[Cell, Runs]
 
-    def runs(self, instance: str, sampling: str, stopping: str, settle: bool | Settling = False) -> Runs:
-        """The runs of one cell."""
-        cell = Cell(instance, sampling, stopping, settle)
+    def runs(self, instance: str, sampling: str, stopping: str, settle: bool | Settling | None = None) -> Runs:
+        """The runs of one cell; without ``settle`` the only ones of these names, or those that did not settle."""
+        names = (instance, sampling, stopping)
+        alike = [cell for cell in self.results if (cell.instance, cell.sampling, cell.stopping) == names]
+        cell = alike[0] if settle is None and len(alike) == 1 else Cell(*names, settle or False)
         if cell not in self.results:
             known = "; ".join(str(other) for other in self.results)
             raise ValueError(f"the study has no {cell}: it has {known}")
@@ -73,6 +79,19 @@ class Study:
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dictionaries."""
         return [cell.to_dict() | vars(row) for cell, row in self.rows()]
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """A frame with one row per cell, run and delta: the names of the cell, and the columns of the runs.
+
+        Cells with fewer arms than others have no pulls of the arms that they lack.
+        """
+        frames = []
+        for cell, runs in self.results.items():
+            names = {"instance": cell.instance, "sampling": cell.sampling, "stopping": cell.stopping}
+            frames.append(runs.to_pandas().assign(**names, settled=cell.settled))
+        frame = needs("pandas").concat(frames, ignore_index=True)
+        first = ["instance", "sampling", "stopping", "settled"]
+        return frame[[*first, *(name for name in frame.columns if name not in first)]]
 
     def __str__(self) -> str:
         lines = [[cell.instance, cell.sampling, cell.stopping, cell.settled, *row.cells()] for cell, row in self.rows()]
@@ -142,7 +161,7 @@ class ChunkFolder:
         return Runs.join([Runs.load(path) for path in files.values()]) if files else None
 
 
-def describe(cells: dict[Cell, Setting]) -> dict[str, Any]:
+def describe(cells: dict[Cell, Scenario]) -> dict[str, Any]:
     """What the runs of a study depend on, as JSON."""
     return {
         "version": 1,
@@ -152,19 +171,19 @@ def describe(cells: dict[Cell, Setting]) -> dict[str, Any]:
     }
 
 
-def _form(setting: Setting) -> dict[str, Any]:
-    instance = setting.instance
+def _form(scenario: Scenario) -> dict[str, Any]:
+    instance = scenario.instance
     return {
         "means": instance.means.tolist(),
         "family": _or_name(instance.family),
         "rates": _or_name(instance.rates),
         "floors": instance.floors.tolist(),
-        "sampling": _or_name(setting.sampling),
-        "stopping": _or_name(setting.stopping),
-        "deltas": list(setting.deltas),
-        "seed": setting.seed,
-        "maximum_rounds": setting.maximum_rounds,
-        "histogram": setting.histogram,
+        "sampling": _or_name(scenario.sampling),
+        "stopping": _or_name(scenario.stopping),
+        "deltas": list(scenario.deltas),
+        "seed": scenario.seed,
+        "maximum_rounds": scenario.maximum_rounds,
+        "histogram": scenario.histogram,
     }
 
 

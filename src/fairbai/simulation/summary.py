@@ -28,7 +28,8 @@ class Row:
             Pearson) from ``error_low`` to ``error_high``.
         violation: Mean violation of the true floors at the stop, with ``violation_ci95``.
         lower_bound: What every fair rule needs on average.
-        efficiency: The lower bound over the mean stopping time.
+        efficiency: The lower bound over the mean stopping time; nan where no run gave an answer, because the mean is
+            then no more than the rounds that the runs were given.
         censored: Runs that gave no answer within their rounds. They count in the means as they stood when they were
             given up, so that the true mean stopping time is larger.
     """
@@ -61,9 +62,15 @@ class Row:
             errors,
             f"{self.violation:.3%} ± {self.violation_ci95:.3%}",
             f"{self.lower_bound:,.1f}",
-            f"{self.efficiency:.1%}" if math.isfinite(self.efficiency) else "-",
+            self._efficiency(),
             f"{self.censored}",
         ]
+
+    def _efficiency(self) -> str:
+        if self.censored == self.runs:
+            return "no answers"
+        most = "< " if self.censored else ""  # the true mean stopping time is larger
+        return f"{most}{self.efficiency:.1%}" if math.isfinite(self.efficiency) else "-"
 
 
 HEADER = [
@@ -81,7 +88,7 @@ HEADER = [
 
 @dataclass(frozen=True)
 class Summary:
-    """A row a delta; prints as a table."""
+    """One row per delta; prints as a table."""
 
     rows: tuple[Row, ...]
 
@@ -102,7 +109,7 @@ def summarise(
     lower_bound: float,
     proved: bool,
 ) -> Row:
-    """The row of these runs, one entry a run."""
+    """The row of these runs, with one entry per run."""
     time, time_ci95 = mean_and_ci95(stopping_time)
     broken, broken_ci95 = mean_and_ci95(violation)
     answered = int(np.sum(~censored))
@@ -120,7 +127,7 @@ def summarise(
         violation=broken,
         violation_ci95=broken_ci95,
         lower_bound=lower_bound,
-        efficiency=lower_bound / time,
+        efficiency=lower_bound / time if answered else math.nan,
         censored=len(stopping_time) - answered,
     )
 

@@ -1,6 +1,7 @@
 """A grid of simulations: instances x rules x thresholds x deltas."""
 
 import itertools
+import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,11 +15,11 @@ from fairbai.problems.checks import whole
 from fairbai.problems.families import Family
 from fairbai.problems.instance import Instance
 from fairbai.problems.rates import Rate
-from fairbai.sampling import SamplingRule
+from fairbai.sampling import FairTopTwo, SamplingRule
 from fairbai.simulation.engine import chunks_of, run_chunks
 from fairbai.simulation.progress import progress_bar
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.scenario import Setting, make_setting
+from fairbai.simulation.scenario import Scenario, make_scenario
 from fairbai.simulation.simulate import MOST_RUNS
 from fairbai.simulation.study import Cell, ChunkFolder, Study, claim, describe
 from fairbai.stopping import StoppingRule
@@ -38,7 +39,7 @@ def sweep(
     maximum_rounds: int = 1_000_000,
     histogram: bool = False,
     output: str | Path | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Study:
     """``simulate`` for every instance, sampling rule and stopping rule.
 
@@ -56,7 +57,7 @@ def sweep(
         maximum_rounds: As for ``simulate``.
         histogram: As for ``simulate``.
         output: The folder to keep the results in.
-        progress: Whether to show a progress bar.
+        progress: Whether to show a progress bar; by default, only on a terminal, after a second.
 
     Example:
         >>> import fairbai as fb
@@ -77,7 +78,7 @@ def sweep(
     if not settles or len(set(settles)) < len(settles):
         raise ValueError(f"settle must be true, false, a Settling, or different ones of them, got {settle!r}")
     cells = {
-        Cell(name, rule, threshold, settled): make_setting(
+        Cell(name, rule, threshold, settled): make_scenario(
             instances[name], deltas, rules[rule], thresholds[threshold], settled, seed, maximum_rounds, histogram
         )
         for name, rule, threshold, settled in itertools.product(instances, rules, thresholds, settles)
@@ -100,7 +101,7 @@ def _named(what: str, parts: Mapping[str, Part] | Sequence[Part]) -> dict[str, P
     return named
 
 
-def _in_memory(cells: dict[Cell, Setting], count: int, progress: bool) -> Study:
+def _in_memory(cells: dict[Cell, Scenario], count: int, progress: bool | None) -> Study:
     found: dict[Cell, list[Runs]] = {cell: [] for cell in cells}
     tasks = [
         (cell, piece) for cell in cells for piece in chunks_of(count, cells[cell].maximum_rounds, cells=len(cells))
@@ -110,7 +111,7 @@ def _in_memory(cells: dict[Cell, Setting], count: int, progress: bool) -> Study:
     return Study({cell: Runs.join(parts) for cell, parts in found.items()})
 
 
-def _in_folder(cells: dict[Cell, Setting], count: int, root: Path, progress: bool) -> Study:
+def _in_folder(cells: dict[Cell, Scenario], count: int, root: Path, progress: bool | None) -> Study:
     claim(root, describe(cells))
     folders = {cell: ChunkFolder(root, index) for index, cell in enumerate(cells)}
     tasks = [
@@ -125,7 +126,10 @@ def _in_folder(cells: dict[Cell, Setting], count: int, root: Path, progress: boo
 
 
 def _run(
-    cells: dict[Cell, Setting], tasks: list[tuple[Cell, tuple[int, int]]], progress: bool, total: int | None = None
+    cells: dict[Cell, Scenario],
+    tasks: list[tuple[Cell, tuple[int, int]]],
+    progress: bool | None,
+    total: int | None = None,
 ) -> Iterator[tuple[Cell, Runs]]:
     """The runs of all tasks, as they are done."""
     todo = sum(piece[1] for _, piece in tasks)
@@ -137,7 +141,9 @@ def _run(
 
 
 def read_study(path: str | Path) -> dict[str, Any]:
-    """The arguments of ``sweep`` from a TOML file; docs/simulation.md describes it."""
+    """The arguments of ``sweep`` from a TOML file (docs/simulation.md describes it) or the JSON file of a plan."""
+    if Path(path).suffix == ".json":
+        return _read_plan(path)
     try:
         form = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -153,6 +159,23 @@ def read_study(path: str | Path) -> dict[str, Any]:
     form["sampling"] = {name: SamplingRule.from_dict(entry) for name, entry in form["sampling"].items()}
     form["stopping"] = {name: StoppingRule.from_dict(entry) for name, entry in form["stopping"].items()}
     return form
+
+
+def _read_plan(path: str | Path) -> dict[str, Any]:
+    """The study of one experiment as ``fairbai plan --json`` describes it, with the default sampling rule."""
+    try:
+        form = json.loads(Path(path).read_text(encoding="utf-8"))
+        means = [arm["mean"] for arm in form["arms"]]
+        parts = {key: form[key] for key in ("family", "rates", "stopping", "delta")}
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"{path} is not a plan: give the output of fairbai plan --json, or a TOML file") from None
+    return {
+        "instances": {"plan": _instance("plan", {"means": means, "family": parts["family"], "rates": parts["rates"]})},
+        "sampling": [FairTopTwo()],
+        "stopping": {"proved": StoppingRule.from_dict(parts["stopping"])},
+        "deltas": parts["delta"],
+        "settle": True,
+    }
 
 
 def _instance(name: str, form: Any) -> Instance:

@@ -10,7 +10,7 @@ from fairbai.reproduction.past import learned_floors
 from fairbai.reproduction.past.learned_floors import LEARNING, MARGINS, PHASE, PHASES
 from fairbai.reproduction.scenarios import table_scenarios
 from fairbai.reproduction.studies import DELTAS
-from fairbai.simulation.scenario import make_setting
+from fairbai.simulation.scenario import make_scenario
 from tests.reproduction.conftest import SmallReport
 
 SCENARIO = table_scenarios()[2]
@@ -19,7 +19,7 @@ SCENARIO = table_scenarios()[2]
 def test_runs_at_the_decision() -> None:
     """The state of a run at its decision is that of the simulation."""
     runs = fb.simulate(SCENARIO.instance, 0.1, stopping=fb.stopping.Heuristic(), runs=2, seed=3)
-    cell = make_setting(SCENARIO.instance, 0.1, None, fb.stopping.Heuristic(), False, 3, 10_000)
+    cell = make_scenario(SCENARIO.instance, 0.1, None, fb.stopping.Heuristic(), False, 3, 10_000)
     for run in range(2):
         one = cell.at_the_decision(run)
         assert one.state[0].tolist() == runs.pulls[run, 0].tolist()

@@ -22,7 +22,7 @@ from fairbai.reproduction.scenarios import PaperScenario, table_scenarios
 from fairbai.reproduction.studies import DELTAS, MAXIMUM_ROUNDS
 from fairbai.simulation import simulate
 from fairbai.simulation.progress import progress_bar
-from fairbai.simulation.scenario import make_setting
+from fairbai.simulation.scenario import make_scenario
 from fairbai.simulation.summary import mean_and_ci95
 from fairbai.stopping import Heuristic
 
@@ -93,7 +93,7 @@ def _phases(scenario: PaperScenario, runs: int, seed: int) -> Iterator[Point]:
     """The catch-up phase, from the same decisions."""
     instance = scenario.instance
     for column, delta in enumerate(DELTAS):
-        cell = make_setting(instance, delta, None, Heuristic(), False, seed, MAXIMUM_ROUNDS)
+        cell = make_scenario(instance, delta, None, Heuristic(), False, seed, MAXIMUM_ROUNDS)
         ends = [cell.at_the_decision(run).state[[rows.ASSIGNED, rows.SUM]] for run in range(runs)]
         pulls, sums = np.array(ends).transpose(1, 0, 2)
         rng = np.random.default_rng([seed, column])

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairbai.allocation import expected_trials, solve
+from fairbai.allocation import solve
 from fairbai.charts import style
+from fairbai.planning.expected import Forecast
 from fairbai.problems import Bernoulli, Exponential, Instance, Poisson, rates
 from fairbai.problems.checks import Array
 from fairbai.reproduction.past.section import Picture, Section, Table
@@ -85,7 +86,7 @@ def curve(
     found = simulate(instance, deltas, rule, stopping, runs=runs, seed=seed, maximum_rounds=MAXIMUM_ROUNDS)
     over = found.stopping_time / (time * -np.log(deltas))
     ratio, ci95 = np.array([mean_and_ci95(column) for column in over.T]).T
-    crossings = np.array([expected_trials(time, delta) for delta in deltas])
+    crossings = np.array([Forecast(instance, Heuristic(), delta).trials(time) for delta in deltas])
     return Curve(time, ratio, ci95, found.stopping_time.mean(axis=0) / crossings)
 
 

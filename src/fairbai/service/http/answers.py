@@ -177,6 +177,15 @@ class PlannedTrials(Shape):
     without_floors: float = Field(description="with the proved rule, if there were no floors")
 
 
+class Quantiles(Shape):
+    """How long single experiments take, in trials."""
+
+    p10: float
+    p50: float
+    p90: float
+    runs: int = Field(description="simulated experiments that this comes from; 0: an approximation")
+
+
 class Price(Shape):
     """What the floors cost."""
 
@@ -190,6 +199,7 @@ class Planned(Shape):
     best: str
     allocation: list[PlannedArm]
     trials: PlannedTrials
+    quantiles: Quantiles
     price: Price
     days: PlannedTrials | None
     figures: dict[str, dict[str, Any]] = Field(description="for plotly: price and allocation")

@@ -122,7 +122,7 @@ class Plan(Form):
     family: Kind = "gaussian"
     rates: Kind = "constant"
     daily: Annotated[float, Field(ge=1e-6, le=1e12, allow_inf_nan=False)] | None = Field(
-        None, description="trials a day, for days instead of trials"
+        None, description="trials per day, to report days as well"
     )
 
 

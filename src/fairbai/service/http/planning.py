@@ -3,20 +3,15 @@
 from typing import Any
 
 from fairbai.charts.plans import figures
-from fairbai.planning.plan import Plan, plan
-from fairbai.problems import Instance
-from fairbai.problems.families import Family
-from fairbai.problems.rates import Rate
+from fairbai.planning import Plan, plan
 from fairbai.service.domain.refusals import invalid
 from fairbai.service.http import forms
 
 
 def planned(form: forms.Plan) -> dict[str, Any]:
-    """The answer to a plan; a Refusal says what is wrong with one that cannot be."""
+    """The answer to a plan; a Refusal says what is wrong with an invalid one."""
     try:
-        instance = Instance(_means(form), Family.from_dict(form.family), Rate.from_dict(form.rates))
-        found = plan(instance, form.delta, form.arms)
-        return _answer(form, found)
+        return _answer(plan(_means(form), form.family, form.rates, form.delta, form.arms, form.daily))
     except ValueError as error:
         raise invalid(str(error)) from None
 
@@ -33,24 +28,16 @@ def _means(form: forms.Plan) -> list[float]:
     return [form.baseline] * (len(form.arms) - 1) + [form.baseline + form.difference]
 
 
-def _answer(form: forms.Plan, found: Plan) -> dict[str, Any]:
-    trials = {"heuristic": found.heuristic, "proved": found.proved, "without_floors": found.without_floors}
-    columns = (found.instance.means, found.fair.floors, found.fair.ceilings, found.fair.weights)
-    names = ("arm", "mean", "floor", "ceiling", "share")
-    rows = zip(form.arms, *(column.tolist() for column in columns), strict=True)
-    daily = form.daily
+def _answer(found: Plan) -> dict[str, Any]:
+    form = found.to_dict()
+    names = {"arm": "arm", "mean": "mean", "floor": "floor", "ceiling": "ceiling", "share": "weight"}
     return {
-        "best": form.arms[found.fair.best_arm],
-        "allocation": [dict(zip(names, row, strict=True)) for row in rows],
-        "trials": trials,
+        "best": found.best,
+        "allocation": [{name: arm[key] for name, key in names.items()} for arm in form["arms"]],
+        "trials": form["trials"],
+        "quantiles": form["quantiles"],
         "price": {"trials": found.proved - found.without_floors, "ratio": found.proved / found.without_floors},
-        "days": None if daily is None else {name: value / daily for name, value in trials.items()},
+        "days": form.get("days"),
         "figures": figures(found),
-        "experiment": {
-            "arms": form.arms,
-            "delta": form.delta,
-            "family": found.instance.family.to_dict(),
-            "rates": found.instance.rates.to_dict(),
-            "stopping": found.stopping.to_dict(),
-        },
+        "experiment": found.experiment,
     }

@@ -1,0 +1,168 @@
+"""Figures of a study: trials until the stop, shares beside floors, and violations, one set per instance."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairbai.charts import style
+from fairbai.problems.checks import Array
+from fairbai.simulation import Runs, Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLUMNS = 3  # panels side by side
+MAX_TICKS = 30  # labelled arms on an axis
+RANGE = (10.0, 90.0)  # percentiles of the bars' whiskers
+
+Ways = Mapping[str, Runs]
+
+
+def save_figures(study: Study, folder: str | Path) -> tuple[Path, ...]:
+    """Write the figures of every instance of a study as PNG, SVG and PDF.
+
+    Args:
+        study: The study, as ``sweep`` returns it or ``Study.open`` reads it.
+        folder: The folder that gets the files; it is made if it does not exist.
+
+    Returns:
+        The paths of the files: ``<instance>-stopping-times``, ``-shares`` and ``-violations``, three of each.
+
+    Example:
+        >>> import tempfile
+        >>> import fairbai as fb
+        >>> instances = {"easy": fb.Instance([1.0, 0.0])}
+        >>> study = fb.sweep(instances, [fb.sampling.FairTopTwo()], [fb.stopping.Mixture()], runs=9)
+        >>> [path.name for path in save_figures(study, tempfile.mkdtemp())][::3]
+        ['easy-stopping-times.png', 'easy-shares.png', 'easy-violations.png']
+    """
+    drawings = {"stopping-times": stopping_times, "shares": shares, "violations": violations}
+    paths: list[Path] = []
+    stems: set[str] = set()
+    for name, ways in by_instance(study).items():
+        stem = re.sub(r"[^\w.-]+", "-", name).strip(".-") or "instance"
+        stem = stem if stem not in stems else f"{stem}-{len(stems)}"
+        stems.add(stem)
+        for kind, draw in drawings.items():
+            paths += style.save(draw(name, ways), folder, f"{stem}-{kind}")
+    return tuple(paths)
+
+
+def by_instance(study: Study) -> dict[str, dict[str, Runs]]:
+    """For every instance the runs of each way to go about it, named by what differs within the study."""
+    cells = list(study.results)
+    several = [len({getattr(cell, part) for cell in cells}) > 1 for part in ("stopping", "settled")]
+    found: dict[str, dict[str, Runs]] = {}
+    for cell, runs in study.results.items():
+        settled = {"yes": "settled", "no": "not settled"}.get(cell.settled, f"settled, {cell.settled}")
+        more = [word for word, shown in zip((cell.stopping, settled), several, strict=True) if shown]
+        found.setdefault(cell.instance, {})[", ".join([cell.sampling, *more])] = runs
+    return found
+
+
+@style.applied()
+def stopping_times(instance: str, ways: Ways) -> "Figure":
+    """Boxes of the trials until the stop, one row per way and one panel per delta, with the lower bound."""
+    figure, panels = _panels(ways, height=0.8 + 0.28 * len(ways))
+    for axes, (delta, column) in panels.items():
+        axes.boxplot(
+            [runs.stopping_time[:, column] for runs in ways.values()],
+            positions=range(len(ways)),
+            orientation="horizontal",
+            widths=0.6,
+            whis=RANGE,
+            showfliers=False,
+            showmeans=True,
+            patch_artist=True,
+            meanprops={"marker": "D", "markersize": 3.2, "markerfacecolor": "white", "markeredgecolor": style.BLACK},
+            medianprops={"color": style.BLACK, "linewidth": 1.4},
+        )
+        for patch, look in zip(axes.patches, style.looks(len(ways)), strict=True):
+            patch.set(**look.bar)
+        bound = next(iter(ways.values())).lower_bounds[column]
+        if np.isfinite(bound):
+            axes.axvline(bound, color=style.VERMILLION, linestyle="--", linewidth=1.0, label="lower bound")
+        axes.set_xscale("log")
+        axes.set_title(f"{instance}, $\\delta = {delta:g}$")
+        axes.set_xlabel("trials until the stop")
+        axes.set_yticks(range(len(ways)), [_counted(name, runs, column) for name, runs in ways.items()])
+        axes.grid(visible=False, axis="y")
+    first = next(iter(panels))
+    first.invert_yaxis()
+    first.plot([], [], label="mean of the runs", linestyle="none", marker="D", markersize=3.2, mfc="w", mec="k")
+    style.legend_below(figure, first, 2)
+    return figure
+
+
+@style.applied()
+def shares(instance: str, ways: Ways) -> "Figure":
+    """The mean share of every arm at the stop beside its floor, one panel per way; for the smallest delta."""
+    arms = next(iter(ways.values())).pulls.shape[2]
+    width = style.ONE_COLUMN if arms <= 8 else style.TWO_COLUMNS
+    figure, panels = style.panels(width, 0.7 + 1.15 * len(ways), len(ways), 1, sharex=True, sharey=True)
+    for axes, (name, runs), look in zip(panels, ways.items(), style.looks(len(ways)), strict=True):
+        column = int(np.argmin(runs.deltas))
+        found = 100.0 * shares_at_the_stop(runs, column)
+        middle, reach = found.mean(axis=0), np.percentile(found, RANGE, axis=0)
+        error = np.abs(np.clip([reach[0] - middle, reach[1] - middle], [[-np.inf], [0.0]], [[0.0], [np.inf]]))
+        axes.bar(range(arms), middle, width=0.7, yerr=error, error_kw={"elinewidth": 0.7}, label="share", **look.bar)
+        if runs.floors:
+            edges = np.arange(arms)[:, None] + [-0.45, 0.45]
+            axes.hlines(100.0 * np.array(runs.floors), *edges.T, color=style.VERMILLION, linewidth=1.8, label="floor")
+        axes.set_title(f"{instance}, {name}, $\\delta = {runs.deltas[column]:g}$")
+        axes.set_ylabel("share in %")
+        axes.grid(visible=False, axis="x")
+    step = -(-arms // MAX_TICKS)
+    panels[-1].set_xticks(range(0, arms, step))
+    panels[-1].set_xlabel("arm")
+    handles, labels = panels[0].get_legend_handles_labels()
+    order = sorted(zip(labels, handles, strict=True), key=lambda pair: pair[0] != "share")
+    words = {"share": "mean share at the stop, 10 to 90 % of the runs", "floor": "floor"}
+    figure.legend([one for _, one in order], [words[label] for label, _ in order], loc="outside lower center", ncols=2)
+    return figure
+
+
+@style.applied()
+def violations(instance: str, ways: Ways) -> "Figure":
+    """The share of runs whose largest violation at the stop is at most x, one panel per delta."""
+    figure, panels = _panels(ways, height=2.6 + 0.16 * len(ways), sharey=True)
+    for axes, (delta, column) in panels.items():
+        for (name, runs), look in zip(ways.items(), style.looks(len(ways)), strict=True):
+            axes.ecdf(100.0 * runs.violation[:, column], label=name, **look.line)
+        axes.set_xlim(left=0.0)
+        axes.set_title(f"{instance}, $\\delta = {delta:g}$")
+        axes.set_xlabel("violation at the stop in %")
+    first = next(iter(panels))
+    first.set_ylabel("share of the runs")
+    style.legend_below(figure, first, min(len(ways), 2))
+    return figure
+
+
+def shares_at_the_stop(runs: Runs, column: int) -> Array:
+    """One row per run: the share of every arm when the run stopped."""
+    pulls: Array = runs.pulls[:, column].astype(np.float64)
+    found: Array = pulls / np.maximum(1.0, pulls.sum(axis=1, keepdims=True))
+    return found
+
+
+def _panels(ways: Ways, height: float, **shared: bool) -> tuple["Figure", dict["Axes", tuple[float, int]]]:
+    """One panel per delta, from the largest to the smallest, with the column of the runs that it shows."""
+    deltas = next(iter(ways.values())).deltas
+    order = sorted(range(len(deltas)), key=lambda column: -deltas[column])
+    columns = min(COLUMNS, len(deltas))
+    rows = -(-len(deltas) // columns)
+    width = style.ONE_COLUMN if columns == 1 else style.TWO_COLUMNS
+    figure, axes = style.panels(width, 0.6 + height * rows, rows, columns, **{"sharey": True, **shared})
+    for unused in axes[len(deltas) :]:
+        unused.set_axis_off()
+    return figure, {panel: (deltas[column], column) for panel, column in zip(axes, order, strict=False)}
+
+
+def _counted(name: str, runs: Runs, column: int) -> str:
+    """The name of a way, with the runs that gave no answer."""
+    missing = int(runs.censored[:, column].sum())
+    return f"{name} ({missing} given up)" if missing else name

@@ -1,0 +1,81 @@
+"""A plan in plain English."""
+
+import math
+from typing import TYPE_CHECKING
+
+from fairbai.simulation.tables import aligned
+
+if TYPE_CHECKING:
+    from fairbai.planning.plan import Plan
+
+
+def described(plan: "Plan") -> str:
+    """The report that a plan prints as."""
+    return "\n".join([*_sentences(plan), "", _table(plan), "", *_end(plan)])
+
+
+def _sentences(plan: "Plan") -> list[str]:
+    price, sure = plan.price, 100 * (1 - plan.delta)
+    floors = trials(math.ceil(plan.proved) - math.ceil(plan.without_floors))
+    return [
+        f"About {trials(plan.proved)}{_days(plan, plan.proved)} find the best arm with {sure:g} % confidence,",
+        f"which is proved for the stopping rule fb.stopping.{plan.stopping!r}.",
+        *_spread(plan),
+        f"The paper's threshold, which is not proved, would take about {count(plan.heuristic)}.",
+        f"Without floors it would be {count(plan.without_floors)}: fairness costs {floors}.",
+        f"The price of fairness, T*_p / T*, is {price.ratio:.3f} (never more than {price.upper_bound:.3f}).",
+    ]
+
+
+def _spread(plan: "Plan") -> list[str]:
+    quantiles = plan.duration
+    days = [_days(plan, value) for value in (quantiles.p10, quantiles.p50, quantiles.p90)]
+    source = f"from {quantiles.runs} simulated experiments" if quantiles.simulated else "an approximation"
+    return [
+        f"One experiment in ten ends within {trials(quantiles.p10)}{days[0]}, half within "
+        f"{count(quantiles.p50)}{days[1]}",
+        f"and nine in ten within {count(quantiles.p90)}{days[2]}: {source}.",
+    ]
+
+
+def _table(plan: "Plan") -> str:
+    means, floors, shares = plan.instance.means, plan.fair.floors, plan.fair.weights
+    return aligned(
+        ["arm", "mean", "floor", "share", "trials"],
+        [
+            [
+                str(label),
+                f"{means[arm]:g}",
+                f"{floors[arm]:.2%}",
+                f"{shares[arm]:.2%}",
+                count(plan.proved * float(shares[arm])),
+            ]
+            for arm, label in enumerate(plan.labels)
+        ],
+    )
+
+
+def _end(plan: "Plan") -> list[str]:
+    least = trials(math.floor(plan.lower_bound))
+    return [
+        f"Every fair rule needs at least {least} on average (the lower bound).",
+        "Expected trials are an estimate from the means; fairbai simulate tries a plan out.",
+    ]
+
+
+def _days(plan: "Plan", value: float) -> str:
+    if plan.per_day is None:
+        return ""
+    days = f"{value / plan.per_day:,.1f}"
+    return f" ({days} day{'' if days == '1.0' else 's'})"
+
+
+def trials(value: float) -> str:
+    """So many trials: "1 trial", "1,234 trials"."""
+    number = count(value)
+    return f"{number} trial" if number == "1" else f"{number} trials"
+
+
+def count(value: float) -> str:
+    """A number of trials, rounded up."""
+    return f"{math.ceil(value):,}" if math.isfinite(value) else "infinitely many"
