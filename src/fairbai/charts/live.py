@@ -4,12 +4,13 @@ They take the answers of ``GET /v1/experiments/{id}`` and ``GET /v1/experiments/
 Python client draws the same ones as the pages.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from fairbai.charts.colors import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILLION
 from fairbai.charts.look import Figure, arms_axis, axis, figure, largest, limit_trace, percent, shown
 
-Answer = dict[str, Any]
+Answer = Mapping[str, Any]
 
 
 def figures(status: Answer, history: Answer) -> dict[str, Figure]:
@@ -25,7 +26,7 @@ def figures(status: Answer, history: Answer) -> dict[str, Figure]:
 def shares_figure(status: Answer) -> Figure:
     """The share of every arm beside its floor and its ceiling."""
     arms, names = _drawn(status)
-    data: list[Answer] = [
+    data: list[dict[str, Any]] = [
         {
             "type": "bar",
             "name": "share",
@@ -88,7 +89,7 @@ def evidence_figure(status: Answer, history: Answer) -> Figure:
     if not points or points[-1][0] < status["trials"]:  # after the decision: as it was then
         points.append((status["trials"], status["glr"], status["threshold"]))
     x = [trials for trials, _, _ in points]
-    data: list[Answer] = [
+    data: list[dict[str, Any]] = [
         _curve("evidence (GLR)", x, [glr for _, glr, _ in points], BLUE, "solid"),
         _curve("threshold", x, [threshold for *_, threshold in points], VERMILLION, "dash"),
     ]
@@ -110,7 +111,7 @@ def trials_figure(history: Answer) -> Figure:
     return figure(data, axis("Time (UTC)", type="date"), axis("Trials", rangemode="tozero", tickformat=",.0f"))
 
 
-def _curve(name: str, x: list[Any], y: list[Any], color: str, dash: str) -> Answer:
+def _curve(name: str, x: list[Any], y: list[Any], color: str, dash: str) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "lines",
