@@ -136,7 +136,7 @@ def test_the_audit_replays_the_log(site: Site) -> None:
     page = visitor.open(f"/experiments/{experiment}")
     page.get_by_role("link", name="Audit").click()
     expect(page.get_by_role("heading", name="Audit of audited")).to_be_visible()
-    expect(page.locator("#verdict")).to_have_text("Every share that was promised was given.")
+    expect(page.locator("#verdict")).to_have_text("Every guaranteed share was given.")
     expect(page.locator("#arms tr")).to_have_count(2)
     expect(page.locator("#head")).to_contain_text("Ceiling")
     expect(page.locator("#settings")).to_contain_text("floor 0.2")

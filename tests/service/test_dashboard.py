@@ -10,11 +10,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import httpx
 import plotly.graph_objects as go
 import pytest
+from pydantic import TypeAdapter
 
 from fairbai import __version__
-from fairbai.service.http import answers
+from fairbai.service.domain import answers
+from fairbai.service.http.answers import Planned
 from fairbai.service.http.replay import MAX_DIFFERENCE
 from fairbai.service.storage.schema import experiments
 from fairbai.service.storage.settings import ServerSettings
@@ -31,13 +34,19 @@ PLAN: dict[str, Any] = {
 }
 
 
+def checked(kind: Any, response: httpx.Response) -> Any:
+    """An answer, which must have exactly the members that its type says."""
+    assert response.status_code == 200, response.text
+    return TypeAdapter(kind).validate_python(response.json(), strict=True)
+
+
 # --- plans ------------------------------------------------------------------------------------------------------
 
 
 def test_plan(tmp_path: Path) -> None:
     with running(address(tmp_path), "reader") as client:
         response = client.post("/v1/plan", json=PLAN)
-        answer = answers.Planned.model_validate(response.json())
+        answer = Planned.model_validate(response.json())
         assert answer.best == "b"
         assert sum(arm.share for arm in answer.allocation) == pytest.approx(1.0)
         assert answer.trials.without_floors <= answer.trials.proved
@@ -102,7 +111,7 @@ def test_what_is_wrong_with_a_plan(tmp_path: Path, changes: dict[str, Any], deta
 def names(client: Local, query: str) -> list[str]:
     response = client.get(f"/v1/experiments?{query}")
     assert response.status_code == 200, response.text
-    return [line["name"] for line in answers.List.model_validate(response.json()).model_dump()["experiments"]]
+    return [line["name"] for line in checked(answers.List, response)["experiments"]]
 
 
 def test_lists_are_filtered_and_sorted(tmp_path: Path) -> None:
@@ -176,24 +185,24 @@ def test_progress_of_the_list_is_that_of_the_status(tmp_path: Path) -> None:
 
 
 def sentence(client: Local, at: str) -> str:
-    return answers.Summary.model_validate(client.get(f"{at}/summary").json()).sentence
+    return str(checked(answers.Summary, client.get(f"{at}/summary"))["sentence"])
 
 
 def test_sentences_of_running_experiments(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
         at = create(client, delta=0.001)
-        assert sentence(client, at) == "No trial has been made yet."
+        assert sentence(client, at) == "No trials yet."
         (ticket,) = ask(client, at)
         tell(client, at, {ticket["ticket"]: 1.0})
-        assert sentence(client, at) == "After 1 trial there is no decision yet: not every arm has a reward."
+        assert sentence(client, at) == "No decision yet after 1 trial: not every arm has a reward."
         tell(client, at, {ticket["ticket"]: 0.001 * number for number, ticket in enumerate(ask(client, at, 5))})
         assert client.get(at).json()["expected_trials_to_go"] is None  # it would be more than 20 times the trials
-        assert sentence(client, at).endswith("takes. It is too early to say how many more trials it takes.")
+        assert sentence(client, at).endswith("requires. It is too early to say how many more trials are needed.")
         play(client, at, 10)
         assert client.get(at).json()["expected_trials_to_go"] > 0.0
         assert re.fullmatch(
-            r"After \d+ trials there is no decision yet: “a” looks best, with \d+ % of the evidence that 99.9 % "
-            r"confidence takes\. It takes about [\d,]+ more trials\.",
+            r"No decision yet after \d+ trials: “a” looks best, with \d+ % of the evidence that 99.9 % "
+            r"confidence requires\. About [\d,]+ more trials needed\.",
             sentence(client, at),
         )
 
@@ -203,7 +212,7 @@ def test_sentence_of_a_tie(tmp_path: Path) -> None:
         at = create(client, family="bernoulli", arms=["a", "b"])
         for _ in range(5):
             tell(client, at, {ticket["ticket"]: 1.0 for ticket in ask(client, at, 4)})
-        assert sentence(client, at) == "After 20 trials there is no decision yet: “a” and “b” look equally good."
+        assert sentence(client, at) == "No decision yet after 20 trials: “a” and “b” look equally good."
 
 
 def test_sentence_of_a_decision(tmp_path: Path) -> None:
@@ -213,8 +222,8 @@ def test_sentence_of_a_decision(tmp_path: Path) -> None:
         found = client.get(f"{at}/summary").json()
         trials = client.get(at).json()["trials"]
         assert re.fullmatch(
-            rf"“a” is best, with 95 % confidence, after {trials} trials; every arm had at least the 10 % to 60 % it "
-            r"was promised; fairness cost about \d+ trials\.",
+            rf"“a” is best, with 95 % confidence, after {trials} trials; every arm got at least its guaranteed "
+            r"10 % to 60 %; fairness cost about \d+ trials\.",
             found["sentence"],
         )
         assert 0.0 < found["fairness_trials"] < trials
@@ -229,7 +238,7 @@ def test_sentence_of_a_heuristic_decision_without_floors(tmp_path: Path) -> None
         play(client, at, 500)
         said = sentence(client, at)
         assert said.startswith("“a” is best, by a rule that aims at 90 % confidence and is not proved, after ")
-        assert "promised" not in said
+        assert "guaranteed" not in said
 
 
 def test_sentence_while_floors_are_settled(tmp_path: Path) -> None:
@@ -237,7 +246,7 @@ def test_sentence_while_floors_are_settled(tmp_path: Path) -> None:
         at = create(client, sampling="top_two", rates={"kind": "constant", "floor": [0.0, 0.0, 0.8]})
         while not client.get(at).json()["decided"]:
             play(client, at, 1)
-        assert re.search(r"; [\d,]+ more trials? until every arm has had the share", sentence(client, at))
+        assert re.search(r"; [\d,]+ more trials? until every arm has its guaranteed share", sentence(client, at))
 
 
 def test_sentences_of_closed_experiments(tmp_path: Path) -> None:
@@ -246,20 +255,18 @@ def test_sentences_of_closed_experiments(tmp_path: Path) -> None:
         play(client, some, 10)
         for at in (empty, some):
             client.post(f"{at}/close")
-        assert sentence(client, empty) == "No trial was made before the close."
-        assert re.fullmatch(
-            r"Closed by hand after \d+ trials, without a decision: “a” was the best so far\.", sentence(client, some)
-        )
+        assert sentence(client, empty) == "It was closed before the first trial."
+        assert re.fullmatch(r"Closed after \d+ trials, without a decision: “a” was ahead\.", sentence(client, some))
         audit = client.get(f"{some}/audit").json()
         assert audit["decided_after"] is None
-        assert audit["promise"]["sentences"][0].startswith("A decision, if there is one, is wrong with")
+        assert audit["promise"]["sentences"][0].startswith("A decision is wrong with")
 
 
 def test_sentence_of_floors_that_are_not_met(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
         at = create(client, sampling="top_two", settle=False, rates={"kind": "constant", "floor": [0.0, 0.0, 0.8]})
         play(client, at, 500)
-        assert re.search(r"“c” had [\d.]+ % of the trials where 80 % were promised", sentence(client, at))
+        assert re.search(r"“c” got [\d.]+ % of the trials but was guaranteed 80 %", sentence(client, at))
         assert client.get(f"{at}/summary").json()["floors_met"] is False
         assert client.get("/v1/experiments").json()["experiments"][0]["floors_kept"] is False
 
@@ -271,7 +278,7 @@ def test_audit_says_what_the_log_says(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
         at = create(client, rates={"kind": "constant", "floor": [0.5, 0.1, 0.2]})
         play(client, at, 500)
-        audit = answers.Audit.model_validate(client.get(f"{at}/audit").json())
+        audit = checked(answers.Audit, client.get(f"{at}/audit"))
         log = list(csv.DictReader(io.StringIO(client.get(f"{at}/events").text)))
         decided = next(int(line["sequence"]) for line in log if line["kind"] == "decided")
         counts, worst = dict.fromkeys("abc", 0), dict.fromkeys("abc", 0.0)
@@ -280,13 +287,14 @@ def test_audit_says_what_the_log_says(tmp_path: Path) -> None:
             counts[arm] += 1
             for name, floor in zip("abc", (0.5, 0.1, 0.2), strict=True):
                 worst[name] = max(worst[name], floor * number - counts[name])
-        assert {arm.arm: arm.behind for arm in audit.arms} == pytest.approx(worst)
-        assert audit.decided_after == len(before)
-        assert audit.kept is True
-        assert all(arm.behind_allowed is not None and arm.behind_allowed >= (arm.behind or 0.0) for arm in audit.arms)
-        assert (audit.library, audit.promise.proved, audit.promise.shares) == (__version__, True, "every trial")
-        assert audit.settings["seed"] == 7
-        assert "At the end every arm has its floor, to less than one trial." in audit.findings
+        assert {arm["arm"]: arm["behind"] for arm in audit["arms"]} == pytest.approx(worst)
+        assert audit["decided_after"] == len(before)
+        assert audit["kept"] is True
+        assert all(arm["behind_allowed"] >= arm["behind"] for arm in audit["arms"])
+        assert audit["library"] == __version__
+        assert (audit["promise"]["proved"], audit["promise"]["shares"]) == (True, "every trial")
+        assert audit["settings"]["seed"] == 7
+        assert "At the end, every arm has its floor, to less than one trial." in audit["findings"]
 
 
 def test_audits_of_other_promises(tmp_path: Path) -> None:
@@ -297,19 +305,19 @@ def test_audits_of_other_promises(tmp_path: Path) -> None:
         assert audit["kept"] is None
         assert audit["promise"]["shares"] == "the stop"
         assert {arm["behind"] for arm in audit["arms"]} == {None}
-        assert audit["verdict"] == "The shares of this experiment are promised for its end, which has not come yet."
+        assert audit["verdict"] == "Its shares are guaranteed at the stop, which has not come yet."
         groups = [{"arms": [1, 2], "floor": 0.5}]
         limited = create(client, rates={"kind": "bounded", "floor": 0.1, "ceiling": 0.6, "groups": groups})
         play(client, limited, 3)
-        audit = answers.Audit.model_validate(client.get(f"{limited}/audit").json())
-        assert audit.groups[0].arms == ["b", "c"]
-        assert all(arm.above is not None for arm in audit.arms)
+        audit = checked(answers.Audit, client.get(f"{limited}/audit"))
+        assert audit["groups"][0]["arms"] == ["b", "c"]
+        assert all(arm["above"] is not None for arm in audit["arms"])
         plain = create(client, rates="constant", stopping="heuristic")
         audit = client.get(f"{plain}/audit").json()
-        assert audit["verdict"] == "No shares were promised."
+        assert audit["verdict"] == "No shares were guaranteed."
         assert audit["promise"]["sentences"] == [
-            "A decision, if there is one, is wrong with probability at most 10 %: a heuristic aim, not proved.",
-            "No shares were promised.",
+            "A decision is wrong with probability at most 10 % (a heuristic target, not proved).",
+            "No shares were guaranteed.",
         ]
 
 
@@ -320,8 +328,8 @@ def test_broken_ceilings_and_groups_are_not_called_kept(tmp_path: Path) -> None:
         batch = {"batch": "1", "pulls": {"a": 800, "b": 100, "c": 100}, "sums": {"a": 800.0, "b": 0.0, "c": 0.0}}
         assert client.post(f"{at}/batches", json=batch).json()["stopped"]
         audit = client.get(f"{at}/audit").json()
-        assert (audit["kept"], audit["verdict"]) == (False, "A share that was promised was not given.")
-        assert "“a” had 80 % of the trials where at most 50 % were promised" in sentence(client, at)
+        assert (audit["kept"], audit["verdict"]) == (False, "A guaranteed share was not given.")
+        assert "“a” got 80 % of the trials but was limited to 50 %" in sentence(client, at)
 
 
 def test_shares_to_less_than_a_trial_are_called_so(tmp_path: Path) -> None:
@@ -331,8 +339,8 @@ def test_shares_to_less_than_a_trial_are_called_so(tmp_path: Path) -> None:
         arms = client.get(at).json()["arms"]
         trials = sum(arm["assigned"] for arm in arms)
         exact = all(arm["assigned"] >= arm["floor"] * trials - 1e-6 for arm in arms)
-        assert ("at least the 35 % to 65 %" in sentence(client, at)) == exact
-        assert ("promised, to less than one trial" in sentence(client, at)) != exact
+        assert ("at least its guaranteed 35 % to 65 %" in sentence(client, at)) == exact
+        assert ("35 % to 65 %, to less than one trial" in sentence(client, at)) != exact
 
 
 @pytest.mark.slow_without_jit
@@ -344,10 +352,9 @@ def test_replay(tmp_path: Path) -> None:
         lines = [json.loads(line) for line in client.get(f"{at}/audit/replay").text.splitlines()]
         version = client.get(at).json()["version"]
         assert (lines[-1]["done"], lines[-1]["checked"], lines[-1]["differences"]) == (True, version, [])
-        replay = answers.Audit.model_validate(client.get(f"{at}/audit").json()).replay
-        assert replay is not None
-        assert replay.checked == replay.of == version
-        assert f"{version:,} events, no difference" in client.get(f"{at}/report").text
+        replay = checked(answers.Audit, client.get(f"{at}/audit"))["replay"]
+        assert replay["checked"] == replay["of"] == version
+        assert f"{version:,} events, no differences" in client.get(f"{at}/report").text
         assert client.get("/v1/experiments/abc/audit/replay").status_code == 404
 
 
@@ -371,13 +378,13 @@ def test_charts(tmp_path: Path) -> None:
     with running(address(tmp_path), "admin") as client:
         at = create(client, arms=HOSTILE)
         for _ in range(2):
-            found = answers.Figures.model_validate(client.get(f"{at}/figures").json())
-            assert list(found.figures) == ["shares", "means", "evidence", "trials"]
-            for figure in found.figures.values():
+            found = checked(answers.Figures, client.get(f"{at}/figures"))
+            assert list(found["figures"]) == ["shares", "means", "evidence", "trials"]
+            for figure in found["figures"].values():
                 go.Figure(figure)
             play(client, at, 5)
-        assert found.version == 11
-        assert "<" not in json.dumps(found.figures).replace("<extra></extra>", "")
+        assert found["version"] == 11
+        assert "<" not in json.dumps(found["figures"]).replace("<extra></extra>", "")
 
 
 class Reader(HTMLParser):

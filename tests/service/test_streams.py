@@ -110,7 +110,7 @@ def test_streams_end_when_the_service_stops(tmp_path: Path) -> None:
         listener = Listener(client, f"{create(client)}/stream")
         heard = asyncio.run_coroutine_threadsafe(listener.listen(), client._loop)
         client.wait(until(lambda: listener.events()))
-        client.app.service.streams.close()
+        client.app.fastapi.state.streams.close()
         heard.result(timeout=20)
 
 

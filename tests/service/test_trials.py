@@ -11,6 +11,7 @@ import pytest
 
 import fairbai as fb
 from fairbai.service.domain.book import Book
+from fairbai.service.http.middleware import Authenticate
 from tests.service.running import FORM, Local, address, ask, create, play, running, tell
 
 
@@ -171,7 +172,7 @@ def test_ask_with_a_key_happens_once(client: Local) -> None:
     assert client.post(f"{at}/ask", json={"n": 2}, headers=headers).status_code == 409
     other = client.post(f"{at}/ask", json={"n": 3, "serve_winner": True}, headers=headers)
     assert other.status_code == 409
-    assert "it stands for an ask of n = 3, got an ask of n = 3 with serve_winner" in other.json()["detail"]
+    assert "already used for an ask of n = 3, got an ask of n = 3 with serve_winner" in other.json()["detail"]
     assert client.post(f"{at}/ask", json={"n": 3}, headers={"Idempotency-Key": "two"}).json() != first.json()
     assert client.post(f"{at}/ask", json={"n": 3}, headers={"Idempotency-Key": "t o"}).status_code == 422
 
@@ -256,10 +257,10 @@ def test_bad_rewards(client: Local, reward: str) -> None:
     assert response.status_code == 422
 
 
-def test_fastapi_answers_as_the_gate_does(client: Local) -> None:
-    """The gate answers ask and tell by itself; the routes that OpenAPI describes do the same."""
+def test_fastapi_answers_as_the_fast_lane_does(client: Local) -> None:
+    """The fast lane calls ask and tell directly; FastAPI comes to the same endpoints."""
     at = create(client)
-    client.http._transport = httpx.ASGITransport(client.app.fastapi)
+    client.http._transport = httpx.ASGITransport(Authenticate(client.app.fastapi, lambda: client.app.service))
     (ticket,) = ask(client, at)
     assert ticket == {"ticket": "0", "arm": "a"}
     assert tell(client, at, {"0": 1.0})["counted"] == 1

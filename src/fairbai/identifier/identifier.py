@@ -228,6 +228,11 @@ class Identifier:
         return self._decision is not None
 
     @property
+    def decision(self) -> Decision | None:
+        """The answer, and when and on what evidence it was found; None until it is."""
+        return self._decision
+
+    @property
     def stopped(self) -> bool:
         """Whether the answer is found and, with ``settle``, all floors are met."""
         decision = self._decision
@@ -240,6 +245,13 @@ class Identifier:
             if self._decision is not None:
                 return self.arms[self._decision.recommendation]
             return None if self._experiment.numbers[rows.UNSEEN] > 0.0 else self.arms[self._experiment.best]
+
+    @property
+    def interior_means(self) -> Array:
+        """The means, moved inside the domain of the family where they lie at its edge; 0 for an arm without rewards."""
+        with self._lock:
+            means: Array = self._experiment.state[rows.INSIDE].copy()
+            return means
 
     def status(self) -> Status:
         """What is known now."""

@@ -5,10 +5,10 @@ import logging
 import random
 import secrets
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlalchemy import not_, select
 
+from fairbai.service.domain.answers import Ticket
 from fairbai.service.domain.book import new_book
 from fairbai.service.domain.operations import Ask, Tell
 from fairbai.service.domain.refusals import Refusal
@@ -99,7 +99,7 @@ class Demo:
             self._expect(given, now)
         return True
 
-    def _expect(self, given: dict[str, Any], now: float) -> None:
+    def _expect(self, given: Ticket, now: float) -> None:
         fate, clicks = self._random.random(), self._random.random() < RATES[given["arm"]]
         if fate < LOST:
             return

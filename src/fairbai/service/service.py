@@ -7,7 +7,7 @@ from functools import lru_cache
 from fairbai.service.demo import Demo
 from fairbai.service.domain.book import Book, new_book
 from fairbai.service.domain.encoding import decode, encode
-from fairbai.service.reading.status import row_of
+from fairbai.service.reading.reader import Reader, row_of
 from fairbai.service.storage.database import open_database
 from fairbai.service.storage.keys import Keyring
 from fairbai.service.storage.metrics import Metrics
@@ -29,6 +29,7 @@ class Service:
         self.settings = settings
         self.database = open_database(settings.database, settings.synchronous)
         upgrade(self.database)
+        self.reader = Reader(self.database)
         self.keyring = Keyring(self.database, settings.failures)
         self.writer = Writer(self.database, metrics)
         self._demo = Demo(self.database, self.writer)

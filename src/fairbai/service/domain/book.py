@@ -1,6 +1,6 @@
 """One experiment in memory: its Identifier and what the service counts beside it.
 
-The service and ``verify`` both go through these few methods, in the order of the log; so a replay gives the very same
+The service and ``verify`` both call these few methods in the order of the log, so a replay gives exactly the same
 state.
 """
 
@@ -8,16 +8,16 @@ import math
 from typing import Any, Self
 
 from fairbai.identifier import Identifier, Status
-from fairbai.identifier.batches import checked
 from fairbai.identifier.snapshot import VERSION, changing
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
+from fairbai.service.domain.answers import Answer
 from fairbai.service.domain.encoding import decode, encode
 from fairbai.service.domain.promises import ROUNDING, Promises
 from fairbai.stopping import StoppingRule
 
-GROWTH = 1.05  # of the trials between two points of the history
+GROWTH = 1.05  # factor between the trials of two points of the history
 
 
 class Book:
@@ -33,28 +33,27 @@ class Book:
         self.lease: float | None = config["lease"]
         self.identifier = identifier
         self.version = 0  # events so far
-        self.tickets = 0  # the number of the next one
+        self.tickets = 0  # number of the next ticket
         self.next_point = 1  # trials at which the history gets its next point
-        self.expired = [0] * len(self.labels)  # tickets of every arm whose time ran out and that have no reward
-        self.late = 0  # rewards that came after that
-        self.closed: dict[str, Any] | None = None  # the answer at the close
+        self.expired = [0] * len(self.labels)  # tickets per arm whose lease ran out and that have no reward
+        self.late = 0  # rewards that came after the lease
+        self.closed: dict[str, Any] | None = None  # the answer when it was closed
         self.promises = Promises(identifier)
-        self._progress: float | None = None  # the evidence over its threshold, as of the last look
-        self._observed = 0  # rewards so far
-        self._next_look = 0  # trials and rewards after which the progress is found again
+        self._progress: float | None = None  # evidence over threshold, as of the last look
+        self.observed = 0  # rewards so far
+        self._next_look = 0  # trials plus rewards at which the progress is computed again
 
     @classmethod
     def read(cls, config: str, state: str) -> Self:
-        """The book that ``row`` wrote."""
+        """Restore the book that ``row`` wrote."""
         settings, form = decode(config), decode(state)
-        identifier = form.pop("identifier")
+        identifier = form["identifier"]
         book = cls(settings, Identifier.from_dict({**_fixed(settings), **identifier}))
+        book.version, book.tickets, book.next_point = form["version"], form["tickets"], form["next_point"]
+        book.expired, book.late, book.closed = form["expired"], form["late"], form["closed"]
+        book.observed = int(sum(identifier["state"]["observed"]))
         counts = [int(count) for count in identifier["state"]["assigned"]]
-        over = book.identifier.decided or form["closed"] is not None
-        book.promises.restore(form.pop("promises"), counts, over)
-        book._observed = int(sum(identifier["state"]["observed"]))
-        for name, value in form.items():
-            setattr(book, name, value)
+        book.promises.restore(form["promises"], counts, book.identifier.decided or book.closed is not None)
         return book
 
     def row(self) -> dict[str, Any]:
@@ -72,17 +71,17 @@ class Book:
         }
 
     def _floors_kept(self, identifier: dict[str, Any]) -> bool | None:
-        """Whether every promise is kept so far; None as long as all that is promised is for the stop."""
+        """Whether every guarantee is kept so far; None while the only guarantees are for the stop."""
         promises = self.promises
         if promises.on_every_path and not promises.kept_on_every_path():
             return False
-        ended = self.decided and self.identifier.stopped  # by itself: who closes an experiment takes what there is
+        ended = self.decided and self.identifier.stopped  # by itself: closing forgoes what is still owed
         if ended and (self.identifier.settle or not promises.on_every_path):
             return self._kept_at_the_end(identifier)
         return True if promises.on_every_path or promises.none else None
 
     def _kept_at_the_end(self, identifier: dict[str, Any]) -> bool:
-        """To less than one trial, as floors that sum to 1 can only be met so."""
+        """Whether the shares are right to less than one trial: floors that sum to 1 cannot be met more exactly."""
         assigned, floors = identifier["state"]["assigned"], identifier["decision"]["floors"]
         trials = sum(assigned)
         lacking = [floor * trials - count for floor, count in zip(floors, assigned, strict=True)]
@@ -102,58 +101,49 @@ class Book:
             }
         )
 
-    # --- what happens -------------------------------------------------------------------------------------------
+    # --- changing -----------------------------------------------------------------------------------------------
 
     def ask(self, n: int) -> list[int]:
-        """The arms of the next tickets; fewer than n where fewer trials are left."""
+        """The arms of the next n tickets; fewer if fewer trials are left."""
         arms: list[int] = self.identifier.ask(n)
         self.tickets += len(arms)
         self.promises.assign(arms)
         return arms
 
     def tell(self, arms: list[int], rewards: list[float], expired: list[int], late: int) -> None:
-        """Rewards of tickets; ``expired`` are the arms of those that were no longer waited for."""
+        """Count the rewards of tickets; ``expired`` are the arms of those whose lease had ended."""
         self.identifier.tell(arms, rewards)
         self._counted(len(arms))
         self.late += late
         for arm in expired:
             self.expired[arm] -= 1
 
-    def check_rewards(self, rewards: list[float]) -> None:
-        """A ValueError for a reward that the family cannot produce."""
-        for reward in rewards:
-            self.identifier.family.statistic(reward)
-
-    def check_batch(self, pulls: list[int], sums: list[float]) -> None:
-        """A ValueError for a batch that cannot be."""
-        checked(self.identifier, pulls, sums)
-
     def tell_batch(self, pulls: list[int], sums: list[float]) -> None:
-        """Trials that others assigned."""
+        """Count trials that were assigned elsewhere."""
         self.identifier.tell_batch(pulls, sums)
         self.promises.assign_batch(pulls)
         self._counted(sum(pulls))
 
     def _counted(self, rewards: int) -> None:
-        self._observed += rewards
+        self.observed += rewards
         if self.identifier.decided:
             self.promises.freeze()
 
     def expire(self, arms: list[int]) -> None:
-        """Tickets that are no longer waited for."""
+        """Count tickets whose lease ended."""
         for arm in arms:
             self.expired[arm] += 1
 
     def close(self) -> None:
-        """Freeze the answer, and what was kept until now."""
+        """Freeze the answer and the record of the guarantees."""
         self.promises.freeze()
         self.closed = {"recommendation": self.identifier.recommendation, "decided": self.identifier.decided}
 
-    # --- looking ------------------------------------------------------------------------------------------------
+    # --- reading ------------------------------------------------------------------------------------------------
 
     @property
     def decided(self) -> bool:
-        """Whether the answer was found, before the close if there was one."""
+        """Whether the answer was found, and before the experiment was closed if it was."""
         return self.identifier.decided if self.closed is None else bool(self.closed["decided"])
 
     @property
@@ -167,22 +157,22 @@ class Book:
         arm = self.identifier.recommendation if self.closed is None else self.closed["recommendation"]
         return None if arm is None else self.labels[arm]
 
-    def answer(self) -> dict[str, Any]:
-        """What clients want to know after every call."""
+    def answer(self) -> Answer:
+        """What clients need to know after every call."""
         return {"decided": self.decided, "stopped": self.stopped, "recommendation": self.recommendation}
 
     def look(self) -> Status:
-        """Find the progress, which takes too long for every reward, and when it is to be found again."""
-        status, seen = self.identifier.status(), self.identifier.trials + self._observed
+        """Compute the progress, which is too slow to do at every reward, and when to do it again."""
+        status, seen = self.identifier.status(), self.identifier.trials + self.observed
         self._next_look = max(seen + 1, math.ceil(seen * GROWTH))
         self._progress = progress_of(status)
         return status
 
     def point(self, milestone: bool = False) -> tuple[int, dict[str, Any]] | None:
-        """The trials so far and a point of the history, if it is time for one, or there is something to remember."""
+        """The trials so far and a point of the history; None unless one is due or this is a milestone."""
         trials = self.identifier.trials
         due = milestone or trials >= self.next_point
-        if not due and trials + self._observed < self._next_look:
+        if not due and trials + self.observed < self._next_look:
             return None
         status = self.look()
         if not due:
@@ -198,7 +188,7 @@ class Book:
 
 
 def new_book(config: dict[str, Any]) -> Book:
-    """The book of an experiment that begins."""
+    """The book of a new experiment; ``config`` must have every setting."""
     identifier = Identifier(
         arms=len(config["arms"]),
         delta=config["delta"],
@@ -212,7 +202,7 @@ def new_book(config: dict[str, Any]) -> Book:
     form = identifier.to_dict()
     for name in ("rates", "sampling"):
         if form[name] is None:
-            raise ValueError(f"{name} must not be Python code, got kind {config[name]!r}")
+            raise ValueError(f"{name} must not be Python code over HTTP, got kind {config[name]!r}")
     filled = {name: form[name] for name in ("family", "rates", "sampling", "stopping")}
     return Book({**config, **filled}, identifier)
 
@@ -224,17 +214,17 @@ def _fixed(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def progress_of(status: Status) -> float | None:
-    """How far the evidence is on its way to the threshold, from 0 to 1; None before every arm has a reward."""
+    """Evidence over threshold, from 0 to 1; None until every arm has a reward."""
     if status.recommendation is None or not math.isfinite(status.glr) or not status.threshold > 0.0:
         return None
     return min(1.0, max(0.0, status.glr / status.threshold))
 
 
 def means(status: Status) -> list[float | None]:
-    """The means, with None for an arm that has none."""
+    """The means, with None for an arm without rewards."""
     return [finite(mean) for mean in status.means.tolist()]
 
 
 def finite(value: float) -> float | None:
-    """JSON has no infinity and no nan: null stands for them."""
+    """The value, or None for infinity and nan, which JSON lacks."""
     return float(value) if math.isfinite(value) else None

@@ -1,19 +1,22 @@
-"""What clients do to an experiment. Each operation happens as a whole, or is refused and changes nothing."""
+"""What clients do to an experiment. Each operation happens completely, or is refused and changes nothing."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
+from fairbai.service.domain import answers
 from fairbai.service.domain.book import Book
-from fairbai.service.domain.encoding import encode
+from fairbai.service.domain.encoding import encode, iso
 from fairbai.service.domain.refusals import Refusal, invalid
 
-WINNER = "winner"  # the ticket of those who are served the winner after the stop; its rewards are not counted
+WINNER = "winner"  # the ticket given out with the winner after the stop; its rewards are not counted
+
+Result = TypeVar("Result")
 
 
 class Ticket(NamedTuple):
-    """A trial that was given out."""
+    """A trial that was assigned."""
 
     arm: int
     expires_at: float | None
@@ -23,7 +26,7 @@ class Ticket(NamedTuple):
 
 @dataclass
 class UnitOfWork:
-    """An experiment in a transaction: its book, the rows that the operations need, and the rows that they write."""
+    """One experiment in a transaction: its book, the rows that the operations need, and the rows that they write."""
 
     experiment: str
     book: Book
@@ -53,7 +56,7 @@ class UnitOfWork:
             self.keyed[key] = data
 
     def milestones(self, was_decided: bool, was_stopped: bool) -> None:
-        """Log what an operation brought about, and keep a point of the history there, and when it is time."""
+        """Log a decision or stop that an operation caused, and add a point to the history if one is due."""
         book = self.book
         if book.decided and not was_decided:
             status = book.identifier.status()
@@ -66,18 +69,18 @@ class UnitOfWork:
         if found := book.point(milestone=(book.decided, book.stopped) != (was_decided, was_stopped)):
             trials, data = found
             if self.new_points and self.new_points[-1]["trials"] == trials:
-                del self.new_points[-1]  # a point a number of trials: the latest
+                del self.new_points[-1]  # one point per number of trials: the latest
             point = {"experiment": self.experiment, "trials": trials, "at": self.at, "data": encode(data)}
             self.new_points.append(point)
 
 
 @dataclass
-class Operation(ABC):
-    """Something that is done to one experiment.
+class Operation(ABC, Generic[Result]):
+    """A change to one experiment.
 
     Attributes:
         experiment: Its id.
-        key: What the client named the operation, so that repeating it does not do it twice.
+        key: The client's name for the operation; repeating the operation under the same name changes nothing.
     """
 
     experiment: str
@@ -85,27 +88,27 @@ class Operation(ABC):
 
     @property
     def size(self) -> int:
-        """About how many rows it writes."""
+        """Approximately how many rows it writes."""
         return 1
 
     def ticket_numbers(self) -> Sequence[int]:
-        """The tickets whose rows it needs."""
+        """The numbers of the tickets whose rows it needs."""
         return ()
 
-    def apply(self, unit: UnitOfWork) -> Any:
-        """Do it, in memory and on the unit; returns what the client hears when the unit is on disk."""
+    def apply(self, unit: UnitOfWork) -> Result:
+        """Change the book and collect the rows to write; returns the answer to send once they are committed."""
         was = unit.book.decided, unit.book.stopped
         result = self.act(unit)
         unit.milestones(*was)
         return result
 
     @abstractmethod
-    def act(self, unit: UnitOfWork) -> Any:
-        """The operation itself; a Refusal is raised before anything changes."""
+    def act(self, unit: UnitOfWork) -> Result:
+        """The operation itself; raises a Refusal before anything changes."""
 
 
 @dataclass
-class Ask(Operation):
+class Ask(Operation[answers.Asked]):
     """Tickets for the next n trials."""
 
     n: int = 1
@@ -113,10 +116,10 @@ class Ask(Operation):
 
     @property
     def size(self) -> int:
-        """The tickets."""
+        """One row per ticket."""
         return self.n
 
-    def act(self, unit: UnitOfWork) -> dict[str, Any]:
+    def act(self, unit: UnitOfWork) -> answers.Asked:
         """Assign arms."""
         book = unit.book
         if self.key is not None and (before := unit.keyed.get(self.key)):
@@ -135,12 +138,14 @@ class Ask(Operation):
             unit.new_tickets.append({"experiment": unit.experiment, "number": number, **ticket._asdict()})
         return self._answer(book, first, arms, expires_at)
 
-    def _answer(self, book: Book, first: int, arms: list[int], expires_at: float | None) -> dict[str, Any]:
+    def _answer(self, book: Book, first: int, arms: list[int], expires_at: float | None) -> answers.Asked:
         labels = book.labels
-        given = [{"ticket": str(number), "arm": labels[arm]} for number, arm in enumerate(arms, first)]
-        return {"tickets": given, "expires_at": expires_at, "winner": False}
+        tickets: list[answers.Ticket] = [
+            {"ticket": str(number), "arm": labels[arm]} for number, arm in enumerate(arms, first)
+        ]
+        return {"tickets": tickets, "expires_at": None if expires_at is None else iso(expires_at), "winner": False}
 
-    def _after_the_stop(self, book: Book) -> dict[str, Any]:
+    def _after_the_stop(self, book: Book) -> answers.Asked:
         winner = book.recommendation
         if self.serve_winner and winner is not None:
             return {"tickets": [{"ticket": WINNER, "arm": winner}] * self.n, "expires_at": None, "winner": True}
@@ -148,22 +153,22 @@ class Ask(Operation):
 
 
 @dataclass
-class Tell(Operation):
-    """Rewards of tickets, each a number and a reward; all or nothing."""
+class Tell(Operation[answers.Told]):
+    """Rewards of tickets, as pairs of ticket number and reward; None is the winner's ticket. All or nothing."""
 
     rewards: list[tuple[int | None, float]] = field(default_factory=list)
 
     @property
     def size(self) -> int:
-        """The rewards."""
+        """One row per reward."""
         return len(self.rewards)
 
     def ticket_numbers(self) -> Sequence[int]:
-        """The tickets."""
+        """The tickets that have a number."""
         return [number for number, _ in self.rewards if number is not None]
 
-    def act(self, unit: UnitOfWork) -> dict[str, Any]:
-        """Count those that are new."""
+    def act(self, unit: UnitOfWork) -> answers.Told:
+        """Count the rewards that are new."""
         fresh = self._fresh(unit)
         late = [number for number in fresh if not unit.tickets[number].waiting or self._overdue(unit, number)]
         if fresh:
@@ -171,11 +176,11 @@ class Tell(Operation):
         return {"accepted": len(self.rewards), "counted": len(fresh), "late": len(late), **unit.book.answer()}
 
     def _fresh(self, unit: UnitOfWork) -> dict[int, float]:
-        """The rewards that are not yet known."""
+        """The rewards that are not known yet."""
         fresh: dict[int, float] = {}
         for number, reward in self.rewards:
             if number is None and (unit.book.stopped or unit.book.decided):
-                continue  # of somebody who was served the winner
+                continue  # the reward of a visitor who was shown the winner
             ticket = unit.tickets.get(number) if number is not None else None
             if number is None or ticket is None:
                 raise no_such_ticket(WINNER if number is None else str(number))
@@ -183,8 +188,8 @@ class Tell(Operation):
             if known is None:
                 fresh[number] = reward
             elif known != reward:
-                detail = f"ticket {number} must have reward {known!r}, which it was told before, got {reward!r}"
-                raise Refusal(409, "Another reward was told", detail, ticket=str(number), reward=known)
+                detail = f"Ticket {number} already has reward {known!r}, got {reward!r}"
+                raise Refusal(409, "Reward already known", detail, ticket=str(number), reward=known)
         return fresh
 
     def _overdue(self, unit: UnitOfWork, number: int) -> bool:
@@ -195,11 +200,11 @@ class Tell(Operation):
         numbers, rewards = list(fresh), list(fresh.values())
         arms = [unit.tickets[number].arm for number in numbers]
         expired = [unit.tickets[number].arm for number in late if not unit.tickets[number].waiting]
+        observed = unit.book.observed
         try:
-            unit.book.check_rewards(rewards)
+            unit.book.tell(arms, rewards, expired, len(late))  # checks all rewards before it counts one
         except ValueError as error:
-            raise invalid(str(error)) from None
-        unit.book.tell(arms, rewards, expired, len(late))
+            raise _refused(error, unit.book, observed) from None
         data = {"tickets": numbers, "arms": arms, "rewards": rewards, "late": late, "expired": expired}
         unit.log("told", data)
         for number, reward in fresh.items():
@@ -208,38 +213,38 @@ class Tell(Operation):
 
 
 @dataclass
-class Batch(Operation):
-    """Sufficient statistics of trials that others assigned."""
+class Batch(Operation[answers.Reported]):
+    """Sufficient statistics of trials that were assigned elsewhere."""
 
     pulls: list[int] = field(default_factory=list)
     sums: list[float] = field(default_factory=list)
 
-    def act(self, unit: UnitOfWork) -> dict[str, Any]:
-        """Count it, once."""
+    def act(self, unit: UnitOfWork) -> answers.Reported:
+        """Count it once."""
         assert self.key is not None
         trials = sum(self.pulls)
         if before := unit.keyed.get(self.key):
             if before["pulls"] != self.pulls or before["sums"] != self.sums:
-                raise _key_used("batch", "other pulls or sums", "these")
+                raise _key_used("batch name", "other pulls or sums", "these")
             return {"accepted": trials, "counted": 0, **unit.book.answer()}
+        observed = unit.book.observed
         try:
-            unit.book.check_batch(self.pulls, self.sums)
+            unit.book.tell_batch(self.pulls, self.sums)  # checks everything before it counts anything
         except ValueError as error:
-            raise invalid(str(error)) from None
-        unit.book.tell_batch(self.pulls, self.sums)
+            raise _refused(error, unit.book, observed) from None
         unit.log("batch", {"pulls": self.pulls, "sums": self.sums}, self.key)
         return {"accepted": trials, "counted": trials, **unit.book.answer()}
 
 
 @dataclass
-class Expire(Operation):
-    """Tickets whose lease ran out."""
+class Expire(Operation[int]):
+    """End the lease of tickets."""
 
     tickets: list[int] = field(default_factory=list)
 
     @property
     def size(self) -> int:
-        """The tickets."""
+        """One row per ticket."""
         return len(self.tickets)
 
     def ticket_numbers(self) -> Sequence[int]:
@@ -247,7 +252,7 @@ class Expire(Operation):
         return self.tickets
 
     def act(self, unit: UnitOfWork) -> int:
-        """Expire those that are still waited for; returns how many."""
+        """Expire those that are still pending; returns how many."""
         rows = unit.tickets
         due = [number for number in self.tickets if number in rows and rows[number].waiting]
         if due:
@@ -261,10 +266,10 @@ class Expire(Operation):
 
 
 @dataclass
-class Close(Operation):
-    """The stop by hand. It cannot be undone, and doing it again changes nothing."""
+class Close(Operation[answers.Answer]):
+    """End the experiment permanently. Closing it again changes nothing."""
 
-    def act(self, unit: UnitOfWork) -> dict[str, Any]:
+    def act(self, unit: UnitOfWork) -> answers.Answer:
         """Freeze the answer."""
         if unit.book.closed is None:
             unit.book.close()
@@ -273,15 +278,21 @@ class Close(Operation):
 
 
 def stopped(book: Book) -> Refusal:
-    """409: there are no more arms to ask for."""
+    """409: no more trials are given out."""
     how = "was closed" if book.closed is not None else "has stopped"
-    detail = f"the experiment {how}: {book.recommendation!r} is its recommendation"
+    detail = f"The experiment {how}; its recommendation is {book.recommendation!r}"
     return Refusal(409, "The experiment is over", detail, **book.answer())
 
 
 def no_such_ticket(ticket: str) -> Refusal:
-    """404: nobody was given this ticket."""
-    return Refusal(404, "No such ticket", f"ticket must be one of this experiment, got {ticket!r}", ticket=ticket)
+    """404: this ticket was never given out."""
+    return Refusal(404, "No such ticket", f"This experiment has no ticket {ticket!r}", ticket=ticket)
+
+
+def _refused(error: ValueError, book: Book, before: int) -> Exception:
+    """422 if nothing was counted; else the error itself, as it is ours and the book will be discarded."""
+    counted = int(book.identifier.status().observed.sum())
+    return invalid(str(error)) if counted == book.observed == before else error
 
 
 def _shown(n: int, serve_winner: bool, **_: Any) -> str:
@@ -289,4 +300,4 @@ def _shown(n: int, serve_winner: bool, **_: Any) -> str:
 
 
 def _key_used(name: str, before: str, now: str) -> Refusal:
-    return Refusal(409, "The key was used before", f"{name} must be new: it stands for {before}, got {now}")
+    return Refusal(409, "Key already used", f"This {name} was already used for {before}, got {now}")

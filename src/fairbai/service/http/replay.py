@@ -10,10 +10,11 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import select
 
+from fairbai.service.domain.answers import Replayed
 from fairbai.service.domain.encoding import iso
 from fairbai.service.domain.refusals import unavailable
 from fairbai.service.http.streams import LimitedStream, told_to_stop
@@ -39,9 +40,9 @@ class Replays:
     def __init__(self, database: Database) -> None:
         self._url = database.url.render_as_string(hide_password=False)
         self._running = False
-        self._results: dict[str, dict[str, Any]] = {}
+        self._results: dict[str, Replayed] = {}
 
-    def result(self, experiment: str) -> dict[str, Any] | None:
+    def result(self, experiment: str) -> Replayed | None:
         """The last one of an experiment, if it was here."""
         return self._results.get(experiment)
 
@@ -86,7 +87,8 @@ class Replays:
             self._results.pop(experiment, None)
             if len(self._results) >= MAX_KEPT:
                 self._results.pop(next(iter(self._results)))
-            self._results[experiment] = {name: value for name, value in line.items() if name != "done"}
+            del line["done"]
+            self._results[experiment] = cast(Replayed, line)
 
 
 def replay(url: str, experiment: str) -> None:

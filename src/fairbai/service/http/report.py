@@ -1,6 +1,6 @@
-"""The report of an experiment: one HTML file that needs nothing beside it and loads nothing from anywhere.
+"""The report of an experiment: one self-contained HTML file that loads nothing from anywhere.
 
-Labels are the users' own words, so all text is escaped; and the file allows only its own two scripts, by their hashes.
+Labels are arbitrary text, so all text is escaped; and the file allows only its own two scripts, by their hashes.
 """
 
 import base64
@@ -12,22 +12,33 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fairbai.service.domain.answers import Audit, Status, Summary
 from fairbai.service.http.pages.pages import plotly_js
 from fairbai.service.reading.summary import percentage
-
-Answer = dict[str, Any]
 
 HERE = Path(__file__).with_name("pages")
 TITLES = {
     "shares": "Shares of the trials",
-    "means": "Means, with intervals that hold at all times",
+    "means": "Means, with intervals valid at all times",
     "evidence": "Evidence for the answer",
     "trials": "Trials over time",
 }
 
 
+SETTINGS = {
+    "delta": "Risk of a wrong answer (δ)",
+    "family": "Rewards",
+    "rates": "Guaranteed shares",
+    "sampling": "Sampling rule",
+    "stopping": "Stopping rule",
+    "settle": "Settle the floors after the decision",
+    "seed": "Seed",
+    "lease": "Lease of a ticket",
+}
+
+
 class Parts(NamedTuple):
-    """What all reports have in common."""
+    """The parts that all reports share."""
 
     library: str
     drawing: str
@@ -40,7 +51,7 @@ def _parts() -> Parts:
     library = plotly_js().read_text(encoding="utf-8")
     drawing = (HERE / "report.js").read_text(encoding="utf-8")
     if "</script" in library or "</script" in drawing:
-        raise ValueError("a script inside a page must not hold its own end tag")
+        raise ValueError("a script inside a page must not contain its own end tag")
     hashes = " ".join(f"'sha256-{_hash(script)}'" for script in (library, drawing))
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
     return Parts(library, drawing, (HERE / "report.css").read_text(encoding="utf-8"), policy)
@@ -50,12 +61,12 @@ def _hash(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def written(status: Answer, summary: Answer, audit: Answer, figures: Answer) -> str:
-    """The report, from what the calls of the same names answer."""
+def written(status: Status, summary: Summary, audit: Audit, figures: dict[str, dict[str, Any]]) -> str:
+    """The report, from the answers of the calls of the same names."""
     parts, name = _parts(), escape(status["name"])
     charts = "".join(
         f'<section><h2>{TITLES[chart]}</h2><div class="figure" id="figure-{chart}"></div></section>'
-        for chart in figures["figures"]
+        for chart in figures
     )
     return "\n".join(
         [
@@ -66,11 +77,11 @@ def written(status: Answer, summary: Answer, audit: Answer, figures: Answer) -> 
             f'<header><h1>{name}</h1><p class="sentence">{escape(summary["sentence"])}</p></header>',
             f"<section><h2>Arms</h2>{_arms(status)}</section>",
             charts,
-            f"<section><h2>Promises</h2>{_audit(audit)}</section>",
+            f"<section><h2>Guarantees</h2>{_audit(audit)}</section>",
             f"<section><h2>Settings</h2>{_settings(status)}</section>",
-            f"<footer>Experiment {escape(status['id'])}, begun {escape(status['created_at'])}, at event "
+            f"<footer>Experiment {escape(status['id'])}, created {escape(status['created_at'])}, event "
             f"{status['version']:,} of its log. Made by fairbai {escape(audit['library'])}.</footer>",
-            f'<script type="application/json" id="figures">{_data(figures["figures"])}</script>',
+            f'<script type="application/json" id="figures">{_data(figures)}</script>',
             f"<script>{parts.library}</script>",
             f"<script>{parts.drawing}</script>",
             "</body></html>\n",
@@ -79,12 +90,12 @@ def written(status: Answer, summary: Answer, audit: Answer, figures: Answer) -> 
 
 
 def _data(content: Any) -> str:
-    """JSON in which no browser can find the end of a script."""
+    """JSON in which no browser can find the end tag of a script."""
     text = json.dumps(content, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _arms(status: Answer) -> str:
+def _arms(status: Status) -> str:
     rows = [
         [
             arm["arm"],
@@ -100,7 +111,7 @@ def _arms(status: Answer) -> str:
     return _table(["Arm", "Trials", "Rewards", "Share", "Floor", "Mean reward", "Interval"], rows)
 
 
-def _audit(audit: Answer) -> str:
+def _audit(audit: Audit) -> str:
     promised = "".join(f"<li>{escape(sentence)}</li>" for sentence in audit["promise"]["sentences"])
     found = "".join(f"<li>{escape(sentence)}</li>" for sentence in audit["findings"])
     rows = [
@@ -114,20 +125,62 @@ def _audit(audit: Answer) -> str:
         for arm in audit["arms"]
     ]
     heads = ["Arm", "Furthest behind its floor (trials)", "Allowed", "Furthest above its ceiling", "Missing at the end"]
-    return f"<ul>{promised}</ul><h3>What was kept</h3><ul>{found}</ul>{_replay(audit)}{_table(heads, rows)}"
+    return f"<ul>{promised}</ul><h3>Findings</h3><ul>{found}</ul>{_replay(audit)}{_table(heads, rows)}"
 
 
-def _replay(audit: Answer) -> str:
+def _replay(audit: Audit) -> str:
     replay = audit["replay"]
     if replay is None:
-        return "<p>The log was not replayed for this report.</p>"
-    differs = f"{len(replay['differences'])} differences" if replay["differences"] else "no difference"
+        return "<p>The log has not been replayed.</p>"
+    differs = _differences(len(replay["differences"]))
     return f"<p>The log was replayed at {escape(replay['at'])}: {replay['checked']:,} events, {differs}.</p>"
 
 
-def _settings(status: Answer) -> str:
-    rows = [[name, value if isinstance(value, str) else json.dumps(value)] for name, value in status["config"].items()]
+def _differences(count: int) -> str:
+    return "no differences" if count == 0 else f"{count} difference{'' if count == 1 else 's'}"
+
+
+def _settings(status: Status) -> str:
+    labels, config = [arm["arm"] for arm in status["arms"]], status["config"]
+    rows = [[SETTINGS.get(name, name), _setting(name, config[name], labels)] for name in config]
     return _table(["Setting", "Value"], rows, words=True)
+
+
+def _setting(name: str, value: Any, labels: list[str]) -> str:
+    """A setting in words: "constant (floor 25 %)" rather than JSON."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name == "delta":
+        return percentage(value)
+    if name == "lease":
+        return f"{value:,g} s"
+    if not isinstance(value, dict):
+        return str(value)
+    inner = [
+        f"{key.replace('_', ' ')} {_parameter(key, given, labels)}" for key, given in value.items() if key != "kind"
+    ]
+    kind = str(value.get("kind", "yes")).replace("_", " ")
+    return f"{kind} ({'; '.join(inner)})" if inner else kind
+
+
+def _parameter(name: str, value: Any, labels: list[str]) -> str:
+    """A parameter of a rate or rule; lists of one number per arm are shown with the labels."""
+    share = name in ("floor", "ceiling")
+    if isinstance(value, list) and len(value) == len(labels) and not any(isinstance(one, dict) for one in value):
+        shown = zip(labels, value, strict=True)
+        return ", ".join(f"{label}: {_parameter(name, one, labels)}" for label, one in shown)
+    if isinstance(value, list):
+        return ", ".join(_parameter(name, one, labels) for one in value) or "none"
+    if isinstance(value, dict):  # a group: arms, by number, and their floor
+        arms = ", ".join(labels[arm] for arm in value.get("arms", []))
+        return f"{arms}: {percentage(value['floor'])}" if "floor" in value else str(value)
+    if isinstance(value, bool) or value is None:
+        return _setting(name, value, labels)
+    if isinstance(value, int | float):
+        return percentage(value) if share else f"{value:,.6g}"
+    return str(value)
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], words: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""The calls. Bodies are parsed here rather than by FastAPI: once, straight from bytes, and with our own errors."""
+"""The calls of the API. Bodies are parsed here and not by FastAPI: once, straight from bytes, with our own errors."""
 
 import secrets
 from typing import Annotated, Any, Literal
@@ -7,47 +7,42 @@ from fastapi import APIRouter, Header, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from fairbai.service.domain import operations
+from fairbai.service.domain import answers, operations
 from fairbai.service.domain.book import Book, new_book
 from fairbai.service.domain.encoding import encode, parse
 from fairbai.service.domain.refusals import Refusal, invalid
-from fairbai.service.http import answers, etags, forms, trials
+from fairbai.service.http import etags, forms
+from fairbai.service.http.calls import call
+from fairbai.service.http.trials import checked_key, ticket_number
 from fairbai.service.reading import export, listing
-from fairbai.service.reading import status as reading
+from fairbai.service.reading.history import points
+from fairbai.service.reading.status import policy as policy_of
 from fairbai.service.service import Service
 
 router = APIRouter(prefix="/v1")
 KEY_HEADER = "idempotency-key"
-NOSNIFF = {"X-Content-Type-Options": "nosniff"}  # names and labels are text of people: no browser should guess
+NOSNIFF = {"X-Content-Type-Options": "nosniff"}  # names and labels are arbitrary text
+QUICK_HEADERS = [(b"content-type", b"application/json"), (b"x-content-type-options", b"nosniff")]
 EXPORTS: dict[str, Any] = {"content": {kind.split(";")[0]: {"schema": {}} for kind in export.MEDIA.values()}}
 
 
-def described_body(form: str, with_key: bool = False) -> dict[str, Any]:
-    """The part of OpenAPI that describes the body of a request, and whether it may have an Idempotency-Key."""
-    schema = {"$ref": f"#/components/schemas/{form}"}
-    described: dict[str, Any] = {
-        "requestBody": {"required": form != "Ask", "content": {"application/json": {"schema": schema}}}
-    }
-    if with_key:
-        described["parameters"] = [
-            {
-                "name": "Idempotency-Key",
-                "in": "header",
-                "required": False,
-                "description": "a name for the call; the same call with the same name happens once",
-                "schema": {"type": "string", "minLength": 1, "maxLength": trials.MAX_KEY, "pattern": "^[!-~]+$"},
-            }
-        ]
-    return described
-
-
 def json_answer(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """An answer as JSON."""
+    """A JSON response."""
     return Response(encode(content), status, {**NOSNIFF, **(headers or {})}, media_type="application/json")
 
 
+class QuickAnswer(Response):
+    """A JSON response whose headers take less time to make than Starlette's."""
+
+    def __init__(self, content: Any) -> None:
+        self.status_code, self.background = 200, None
+        self.body = encode(content).encode()
+        length = str(len(self.body)).encode()
+        self.raw_headers = [*QUICK_HEADERS, (b"content-length", length)]
+
+
 def service_of(request: Request) -> Service:
-    """The service that a request came to."""
+    """The service behind a request."""
     service: Service = request.app.state.service
     return service
 
@@ -59,17 +54,17 @@ def service_of(request: Request) -> Service:
     "/experiments",
     status_code=201,
     response_model=answers.Created,
-    openapi_extra=described_body("Experiment", with_key=True),
     tags=["experiments"],
 )
+@call(body=forms.Experiment, keyed=True)
 async def create(request: Request) -> Response:
-    """Begin an experiment."""
+    """Create an experiment."""
     form = parse(forms.Experiment, await request.body())
-    key = trials.checked_key(request.headers.get(KEY_HEADER))
+    key = checked_key(request.headers.get(KEY_HEADER))
     name, book = secrets.token_hex(8), await run_in_threadpool(_book, form)
     experiment, found = await service_of(request).writer.submit(lambda ledger: ledger.create(name, book, key))
     if experiment != name and not _same(form, found):
-        raise Refusal(409, "The key was used before", "Idempotency-Key must be new: it stands for another experiment")
+        raise Refusal(409, "Key already used", "This Idempotency-Key was already used for another experiment")
     return json_answer({"id": experiment, **found}, 201, {"Location": f"/v1/experiments/{experiment}"})
 
 
@@ -92,55 +87,53 @@ async def list_experiments(
     request: Request,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     after: Annotated[
-        str | None, Query(max_length=32, pattern="^[0-9a-f]+$", description="the `next` of a list")
+        str | None, Query(max_length=32, pattern="^[0-9a-f]+$", description="the `next` of the page before")
     ] = None,
-    state: listing.State | None = None,
+    state: answers.State | None = None,
     search: Annotated[
-        str, Query(max_length=forms.MAX_LABEL, pattern=r"^[^\x00-\x1f\x7f]*$", description="a part of the name")
+        str, Query(max_length=forms.MAX_LABEL, pattern=r"^[^\x00-\x1f\x7f]*$", description="part of the name")
     ] = "",
     sort: listing.Sort = "created",
     descending: bool = True,
 ) -> Response:
-    """Experiments, newest first unless another order is asked for."""
+    """One page of experiments, by default newest first."""
     order = (limit, after, state, search, sort, descending)
     return json_answer(await run_in_threadpool(listing.listed, service_of(request).database, *order))
 
 
 @router.get("/experiments/{experiment}", response_model=answers.Status, tags=["experiments"])
 async def status(request: Request, experiment: str) -> Response:
-    """All that is known of an experiment."""
-    return json_answer(await run_in_threadpool(reading.status, service_of(request).database, experiment))
+    """Everything that is known about an experiment."""
+    return json_answer(await run_in_threadpool(lambda: service_of(request).reader.read(experiment).status))
 
 
 @router.post("/experiments/{experiment}/close", response_model=answers.Answer, tags=["experiments"])
 async def close(request: Request, experiment: str) -> Response:
-    """Stop by hand, for ever. Rewards of tickets that are out are still counted, and do not change the answer."""
+    """End an experiment permanently. Rewards of pending tickets are still counted, but do not change the answer."""
     return json_answer(await service_of(request).writer.submit(operations.Close(experiment)))
 
 
 # --- trials -----------------------------------------------------------------------------------------------------
 
 
-@router.post(
-    "/experiments/{experiment}/ask",
-    response_model=answers.Asked,
-    openapi_extra=described_body("Ask", with_key=True),
-    tags=["trials"],
-)
+@router.post("/experiments/{experiment}/ask", response_model=answers.Asked, tags=["trials"])
+@call(role="writer", body=forms.Ask, keyed=True)
 async def ask(request: Request, experiment: str) -> Response:
     """Tickets for the next trials, each with its arm."""
-    key = request.headers.get(KEY_HEADER)
-    text = await trials.ask(service_of(request).writer, experiment, await request.body(), key)
-    return Response(text, media_type="application/json")
+    form = parse(forms.Ask, await request.body())
+    key = checked_key(request.headers.get(KEY_HEADER))
+    name = None if key is None else f"{experiment}:ask:{key}"
+    operation = operations.Ask(experiment, name, form.n, form.serve_winner)
+    return QuickAnswer(await service_of(request).writer.submit(operation))
 
 
-@router.post(
-    "/experiments/{experiment}/tell", response_model=answers.Told, openapi_extra=described_body("Tell"), tags=["trials"]
-)
+@router.post("/experiments/{experiment}/tell", response_model=answers.Told, tags=["trials"])
+@call(role="writer", body=forms.Tell)
 async def tell(request: Request, experiment: str) -> Response:
-    """What tickets earned. The same reward again is accepted and changes nothing."""
-    text = await trials.tell(service_of(request).writer, experiment, await request.body(), None)
-    return Response(text, media_type="application/json")
+    """The rewards of tickets, all or none. Telling the same reward again changes nothing."""
+    form = parse(forms.Tell, await request.body())
+    rewards = [(ticket_number(told.ticket), told.reward) for told in form.rewards]
+    return QuickAnswer(await service_of(request).writer.submit(operations.Tell(experiment, None, rewards)))
 
 
 # --- edge mode --------------------------------------------------------------------------------------------------
@@ -150,33 +143,29 @@ async def tell(request: Request, experiment: str) -> Response:
 async def policy(
     request: Request,
     experiment: str,
-    trials: Annotated[int, Query(ge=1, le=2**53, description="of all nodes until they ask again")] = 1000,
+    trials: Annotated[int, Query(ge=1, le=2**53, description="trials of all nodes until they ask again")] = 1000,
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """The share of every arm in the next trials, for nodes that choose by themselves."""
+    """The share of every arm in the next trials, for nodes that choose arms themselves."""
     service = service_of(request)
     seconds = service.settings.policy_seconds
-    tag, found = await run_in_threadpool(reading.policy, service.database, experiment, trials, seconds)
+    tag, found = await run_in_threadpool(lambda: policy_of(service.reader.read(experiment).book, trials, seconds))
     headers = {"ETag": tag, "Cache-Control": f"private, max-age={int(seconds)}"}
     if etags.known(tag, if_none_match):
         return Response(status_code=304, headers=headers)
     return json_answer(found, headers=headers)
 
 
-@router.post(
-    "/experiments/{experiment}/batches",
-    response_model=answers.Reported,
-    openapi_extra=described_body("Batch"),
-    tags=["edge mode"],
-)
+@router.post("/experiments/{experiment}/batches", response_model=answers.Reported, tags=["edge mode"])
+@call(role="writer", body=forms.Batch)
 async def batches(request: Request, experiment: str) -> Response:
-    """Trials that a node assigned by itself, as counts and sums. The same batch again changes nothing."""
+    """Trials that a node assigned itself, as counts and sums. Sending the same batch again changes nothing."""
     form = parse(forms.Batch, await request.body())
     service = service_of(request)
     labels = await run_in_threadpool(service.labels, experiment)
     for label in (*form.pulls, *form.sums):
         if label not in labels:
-            raise Refusal(404, "No such arm", f"arm must be one of this experiment, got {label!r}")
+            raise Refusal(404, "No such arm", f"This experiment has no arm {label!r}")
     pulls = [form.pulls.get(label, 0) for label in labels]
     sums = [float(form.sums.get(label, 0.0)) for label in labels]
     return json_answer(
@@ -184,7 +173,7 @@ async def batches(request: Request, experiment: str) -> Response:
     )
 
 
-# --- looking back -----------------------------------------------------------------------------------------------
+# --- the log ----------------------------------------------------------------------------------------------------
 
 
 @router.get("/experiments/{experiment}/events", response_class=Response, responses={200: EXPORTS}, tags=["log"])
@@ -193,7 +182,7 @@ async def events(
     experiment: str,
     form: Annotated[Literal["csv", "ndjson", "parquet"], Query(alias="format")] = "csv",
 ) -> Response:
-    """The whole log."""
+    """The whole log, one row per ticket."""
     chunks = await run_in_threadpool(export.export, service_of(request).database, experiment, form)
     disposition = f'attachment; filename="{experiment}.{form}"'
     headers = {**NOSNIFF, "Content-Disposition": disposition, "Cache-Control": "no-store"}
@@ -204,5 +193,5 @@ async def events(
 async def history(
     request: Request, experiment: str, most: Annotated[int, Query(alias="points", ge=2, le=1000)] = 200
 ) -> Response:
-    """Shares, means and GLR over time, at about geometrically growing numbers of trials."""
-    return json_answer(await run_in_threadpool(reading.points, service_of(request).database, experiment, most))
+    """Shares, means and GLR over time, at numbers of trials that grow geometrically."""
+    return json_answer(await run_in_threadpool(points, service_of(request).database, experiment, most))

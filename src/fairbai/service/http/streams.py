@@ -17,8 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from fairbai.service.domain.encoding import encode
 from fairbai.service.domain.refusals import no_such_experiment, unavailable
-from fairbai.service.reading.status import status
-from fairbai.service.storage.database import Database
+from fairbai.service.reading.reader import Reader
 from fairbai.service.storage.schema import experiments
 
 MAX_STREAMS = 100  # of a worker
@@ -31,11 +30,11 @@ class Streams:
     """The streams of a worker.
 
     Args:
-        database: Where the experiments are.
+        reader: Reads the experiments.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
         self._open = 0
         self._closing = False
         self._event = lru_cache(maxsize=MAX_STREAMS)(self._status_event)
@@ -77,7 +76,7 @@ class Streams:
             silent += EVERY
 
     def _version(self, experiment: str) -> int:
-        with self._database.reader.connect() as connection:
+        with self._reader.database.reader.connect() as connection:
             statement = select(experiments.c.version).where(experiments.c.id == experiment)
             version: int | None = connection.execute(statement).scalar_one_or_none()
         if version is None:
@@ -89,7 +88,7 @@ class Streams:
 
         Late rewards and batches are still counted after that, but nobody waits for them.
         """
-        found = status(self._database, experiment)
+        found = self._reader.read(experiment).status
         event = f"id: {found['version']}\nevent: status\ndata: {encode(found)}\n\n"
         return event, found["version"], found["stopped"] and found["pending"] == 0
 

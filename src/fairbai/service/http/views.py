@@ -1,38 +1,35 @@
-"""What the pages show of one experiment, each from a single reading of its row."""
-
-from typing import Any
+"""What the dashboard shows about one experiment, each from a single reading of its row."""
 
 from fairbai.charts import live
+from fairbai.service.domain.answers import Audit, Figures, Replayed, Summary
 from fairbai.service.http.report import written
 from fairbai.service.reading.audit import audited
-from fairbai.service.reading.status import described, opened, points
+from fairbai.service.reading.history import points
+from fairbai.service.reading.reader import Reader
 from fairbai.service.reading.summary import summarised
-from fairbai.service.storage.database import Database
 
-POINTS = 300  # of a chart
+MAX_POINTS = 300  # in a chart
 
 
-def figures(database: Database, experiment: str) -> dict[str, Any]:
+def figures(reader: Reader, experiment: str) -> Figures:
     """The charts."""
-    status = described(*opened(database, experiment))
-    return {"version": status["version"], "figures": live.figures(status, points(database, experiment, POINTS))}
+    status = reader.read(experiment).status
+    history = points(reader.database, experiment, MAX_POINTS)
+    return {"version": status["version"], "figures": live.figures(status, history)}
 
 
-def summary(database: Database, experiment: str) -> dict[str, Any]:
+def summary(reader: Reader, experiment: str) -> Summary:
     """The sentence."""
-    row, book = opened(database, experiment)
-    return summarised(described(row, book), book)
+    return summarised(reader.read(experiment))
 
 
-def audit(database: Database, experiment: str, replay: dict[str, Any] | None) -> dict[str, Any]:
+def audit(reader: Reader, experiment: str, replay: Replayed | None) -> Audit:
     """The audit."""
-    row, book = opened(database, experiment)
-    return audited(described(row, book), book, row.floors_kept, replay)
+    return audited(reader.read(experiment), replay)
 
 
-def report(database: Database, experiment: str, replay: dict[str, Any] | None) -> str:
+def report(reader: Reader, experiment: str, replay: Replayed | None) -> str:
     """All of it as one file."""
-    row, book = opened(database, experiment)
-    status = described(row, book)
-    charts = {"figures": live.figures(status, points(database, experiment, POINTS))}
-    return written(status, summarised(status, book), audited(status, book, row.floors_kept, replay), charts)
+    reading = reader.read(experiment)
+    charts = live.figures(reading.status, points(reader.database, experiment, MAX_POINTS))
+    return written(reading.status, summarised(reading), audited(reading, replay), charts)

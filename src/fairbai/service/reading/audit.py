@@ -1,27 +1,18 @@
-"""What an experiment promised, and what was kept of it."""
-
-from typing import Any
+"""What an experiment guaranteed, and whether it was kept."""
 
 from fairbai import __version__
-from fairbai.identifier.snapshot import changing
+from fairbai.service.domain.answers import Audit, AuditedArm, AuditedGroup, Replayed, Status
 from fairbai.service.domain.book import Book
 from fairbai.service.reading.listing import state_of
+from fairbai.service.reading.reader import Reading
 from fairbai.service.reading.summary import percentage, quoted, short_of_floor, span
 
-Answer = dict[str, Any]
 
-
-def audited(status: Answer, book: Book, kept: bool | None, replay: Answer | None) -> Answer:
-    """The audit of an experiment.
-
-    Args:
-        status: What ``reading.described`` says.
-        book: The experiment.
-        kept: Whether its promises are kept, as its row says.
-        replay: The last replay of its log, if there was one.
-    """
-    decision = changing(book.identifier)["decision"]
+def audited(reading: Reading, replay: Replayed | None) -> Audit:
+    """The audit of an experiment, with the last replay of its log if there was one."""
+    status, book, kept = reading.status, reading.book, reading.row.floors_kept
     config = status["config"]
+    decision = book.identifier.decision
     return {
         "id": status["id"],
         "name": status["name"],
@@ -31,7 +22,7 @@ def audited(status: Answer, book: Book, kept: bool | None, replay: Answer | None
         "library": __version__,
         "trials": status["trials"],
         "observed": status["observed"],
-        "decided_after": None if decision is None or not book.decided else decision["round"],
+        "decided_after": None if decision is None or not book.decided else decision.round,
         "recommendation": status["recommendation"],
         "promise": {
             "delta": config["delta"],
@@ -49,7 +40,7 @@ def audited(status: Answer, book: Book, kept: bool | None, replay: Answer | None
     }
 
 
-def _arms(status: Answer, book: Book) -> list[Answer]:
+def _arms(status: Status, book: Book) -> list[AuditedArm]:
     promises, trials = book.promises, status["trials"]
     none: list[float | None] = [None] * len(book.labels)
     watched, proved = promises.floors is not None, promises.on_every_path
@@ -58,7 +49,13 @@ def _arms(status: Answer, book: Book) -> list[Answer]:
     above = promises.above() or none
     return [
         {
-            **{name: arm[name] for name in ("arm", "assigned", "observed", "mean", "share", "floor", "ceiling")},
+            "arm": arm["arm"],
+            "assigned": arm["assigned"],
+            "observed": arm["observed"],
+            "mean": arm["mean"],
+            "share": arm["share"],
+            "floor": arm["floor"],
+            "ceiling": arm["ceiling"],
             "missing": max(0.0, arm["floor"] * trials - arm["assigned"]),
             "behind": behind[number],
             "behind_allowed": allowed.behind[number] if proved else None,
@@ -69,7 +66,7 @@ def _arms(status: Answer, book: Book) -> list[Answer]:
     ]
 
 
-def _groups(status: Answer, book: Book) -> list[Answer]:
+def _groups(status: Status, book: Book) -> list[AuditedGroup]:
     promises, trials = book.promises, max(1, status["trials"])
     allowed, behind = promises.allowed.groups, promises.groups_behind()
     members = [
@@ -88,67 +85,71 @@ def _groups(status: Answer, book: Book) -> list[Answer]:
     ]
 
 
-def _verdict(status: Answer, book: Book, kept: bool | None) -> str:
+def _verdict(status: Status, book: Book, kept: bool | None) -> str:
     if book.promises.none:
-        return "No shares were promised."
+        return "No shares were guaranteed."
     if kept is None:
         if status["stopped"]:
-            return "It was closed before the stop, for which its shares were promised."
-        return "The shares of this experiment are promised for its end, which has not come yet."
+            return "Its shares were guaranteed at the stop, and it was closed before."
+        return "Its shares are guaranteed at the stop, which has not come yet."
     if not kept:
-        return "A share that was promised was not given."
-    return f"Every share that was promised was given{'' if status['stopped'] else ' so far'}."
+        return "A guaranteed share was not given."
+    return f"Every guaranteed share was given{'' if status['stopped'] else ' so far'}."
 
 
-def _promised(status: Answer, book: Book) -> list[str]:
+def _promised(status: Status, book: Book) -> list[str]:
     promises, floors = book.promises, [arm["floor"] for arm in status["arms"]]
     sentences = [_promised_error(status)]
     if promises.none:
-        return [*sentences, "No shares were promised."]
+        return [*sentences, "No shares were guaranteed."]
     if promises.on_every_path:
         allowed = promises.allowed
         bounds = [f"more than {max(allowed.behind):.2f} trials behind its floor ({span(floors)} of the trials)"]
         bounds += [f"more than {max(allowed.above):.2f} trials above its ceiling"] if promises.ceilings else []
-        sentences.append(f"Until the decision no arm is ever {', or '.join(bounds)}.")
+        sentences.append(f"Until the decision, no arm is ever {', or '.join(bounds)}.")
         if promises.group_floors:
-            sentences.append(f"Until then no group is ever {max(allowed.groups):.2f} trials behind its floor.")
-    learned = ", which are learned with the means" if promises.floors is None else ""
+            sentences.append(
+                f"Until then, no group is ever more than {max(allowed.groups):.2f} trials behind its floor."
+            )
+    learned = ", which are learned from the means," if promises.floors is None else ""
     limits = "the floors and ceilings" if promises.ceilings else "the floors"
     if book.identifier.settle:
         sentences.append(f"When the experiment stops by itself, {limits}{learned} are met.")
     elif not promises.on_every_path:
-        sentences.append(f"When the experiment stops by itself, {limits}{learned} should be met; nothing settles them.")
+        sentences.append(
+            f"When the experiment stops by itself, {limits}{learned} should be met, but nothing enforces them."
+        )
     return sentences
 
 
-def _promised_error(status: Answer) -> str:
-    what = "The recommendation" if status["decided"] else "A decision, if there is one,"
+def _promised_error(status: Status) -> str:
+    what = "The recommendation" if status["decided"] else "A decision"
     error = f"{what} is wrong with probability at most {percentage(status['config']['delta'])}"
-    return f"{error}; this is proved." if status["proved"] else f"{error}: a heuristic aim, not proved."
+    return f"{error} (proved)." if status["proved"] else f"{error} (a heuristic target, not proved)."
 
 
-def _findings(status: Answer, book: Book) -> list[str]:
+def _findings(status: Status, book: Book) -> list[str]:
     promises, findings = book.promises, []
     if promises.watched and not promises.batched:
         behind = promises.behind()
         arm = behind.index(max(behind))
         findings.append(
-            f"{quoted(book.labels[arm])} was {behind[arm]:.2f} trials behind its floor before the decision, "
-            "and no arm ever more."
+            f"Before the decision, {quoted(book.labels[arm])} was up to {behind[arm]:.2f} trials behind its floor; "
+            "no arm was further behind."
         )
     if promises.batched:
-        findings.append("A part of the trials was assigned by others, so the shares are judged at the stop.")
+        findings.append("Some trials were assigned outside the service, so the shares are judged at the stop.")
     if status["stopped"] and not promises.none:
         findings += _at_the_end(status, book)
     return findings
 
 
-def _at_the_end(status: Answer, book: Book) -> list[str]:
+def _at_the_end(status: Status, book: Book) -> list[str]:
     arms, missing, promises = status["arms"], short_of_floor(status), book.promises
-    lacking = f"At the end {len(missing)} of {len(arms)} arms lack trials for their floor."
-    findings = [lacking if missing else "At the end every arm has its floor, to less than one trial."]
+    lacking = f"At the end, {len(missing)} of {len(arms)} arms are short of their floor."
+    findings = [lacking if missing else "At the end, every arm has its floor, to less than one trial."]
     if promises.ceilings:
         kept = max(promises.beyond([arm["assigned"] for arm in arms])) < 1.0
-        which = "Every ceiling and the floor of every group" if kept else "Not every ceiling and floor of a group"
-        findings.append(f"{which} is kept at the end, to less than one trial.")
+        met = "every ceiling and group floor is" if kept else "not every ceiling and group floor is"
+        findings.append(f"At the end, {met} met, to less than one trial.")
     return findings

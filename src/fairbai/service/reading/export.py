@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from fairbai.service.domain.encoding import decode, encode, iso
-from fairbai.service.reading.status import row_of
+from fairbai.service.reading.reader import row_of
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.logs import part_of_log
 

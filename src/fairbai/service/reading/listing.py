@@ -1,15 +1,15 @@
-"""The list of experiments: filtered, sorted, and a page at a time."""
+"""The list of experiments: filtered, sorted and paged."""
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from sqlalchemy import ColumnElement, and_, func, not_, or_, select
 
+from fairbai.service.domain.answers import List, Listed, State
 from fairbai.service.domain.encoding import iso
 from fairbai.service.domain.refusals import no_such_experiment
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.schema import experiments
 
-State = Literal["running", "decided", "closed"]
 Sort = Literal["created", "name", "trials", "progress"]
 
 NAMES = (
@@ -42,8 +42,8 @@ def listed(
     search: str = "",
     sort: Sort = "created",
     descending: bool = True,
-) -> dict[str, Any]:
-    """Experiments; ``after`` is the last id of the page before, in the same order."""
+) -> List:
+    """One page of experiments; ``after`` is the last id of the page before, in the same order."""
     by, key = SORTS[sort], experiments.c.id
     order = (by.desc(), key.desc()) if descending else (by, key)
     statement = select(*COLUMNS).order_by(*order).limit(limit + 1)
@@ -63,10 +63,11 @@ def listed(
     return {"experiments": lines, "next": lines[-1]["id"] if len(rows) > limit else None}
 
 
-def _line(row: dict[str, Any]) -> dict[str, Any]:
-    return {**row, "created_at": iso(row["created_at"]), "state": state_of(row["decided"], row["closed"])}
+def _line(row: dict[str, Any]) -> Listed:
+    state = state_of(row["decided"], row["closed"])
+    return cast(Listed, {**row, "created_at": iso(row["created_at"]), "state": state})
 
 
 def state_of(decided: bool, closed: bool) -> State:
-    """The state as lists have it."""
+    """The state of an experiment in one word."""
     return "closed" if closed else "decided" if decided else "running"

@@ -1,46 +1,29 @@
-"""What can be seen of experiments. All of it is read from the database, so that only what is on disk is shown."""
+"""Where an experiment stands. Everything is read from the database, so only committed data is shown."""
 
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Row, select
+from sqlalchemy import Row
 
 from fairbai.identifier import Status
+from fairbai.service.domain import answers
 from fairbai.service.domain.book import Book, finite, means, progress_of
-from fairbai.service.domain.encoding import decode, iso
+from fairbai.service.domain.encoding import iso
 from fairbai.service.domain.operations import stopped
-from fairbai.service.domain.refusals import no_such_experiment
-from fairbai.service.storage.database import Database
-from fairbai.service.storage.schema import experiments, history
 from fairbai.stopping import Mixture, TwoSidedMixture
 from fairbai.stopping.intervals import intervals
 
-FAR = 20  # times the trials so far: an estimate beyond that says only that it is too early for one
+MAX_FACTOR = 20  # of the trials so far: an estimate beyond that only says that it is too early for one
 
 
-def row_of(database: Database, experiment: str) -> Row[Any]:
-    """The row of an experiment."""
-    with database.reader.connect() as connection:
-        row = connection.execute(select(experiments).where(experiments.c.id == experiment)).one_or_none()
-    if row is None:
-        raise no_such_experiment(experiment)
-    return row
+def described(row: Row[Any], book: Book, now: Status) -> answers.Status:
+    """The status of an experiment as clients see it.
 
-
-def status(database: Database, experiment: str) -> dict[str, Any]:
-    """The whole status of an experiment."""
-    return described(*opened(database, experiment))
-
-
-def opened(database: Database, experiment: str) -> tuple[Row[Any], Book]:
-    """The row of an experiment, and its book."""
-    row = row_of(database, experiment)
-    return row, Book.read(row.config, row.state)
-
-
-def described(row: Row[Any], book: Book) -> dict[str, Any]:
-    """The status of an experiment as clients see it."""
-    now = book.identifier.status()
+    Args:
+        row: Its row.
+        book: What the row holds.
+        now: The status of the book's identifier.
+    """
     pending = now.assigned - now.observed - np.array(book.expired)
     return {
         "id": row.id,
@@ -67,11 +50,11 @@ def described(row: Row[Any], book: Book) -> dict[str, Any]:
 def _to_go(book: Book, now: Status) -> float | None:
     if book.stopped:
         return 0.0
-    early = not book.decided and now.expected_remaining > FAR * book.identifier.trials
+    early = not book.decided and now.expected_remaining > MAX_FACTOR * book.identifier.trials
     return None if early else finite(now.expected_remaining)
 
 
-def _arms(book: Book, now: Status, pending: Any) -> list[dict[str, Any]]:
+def _arms(book: Book, now: Status, pending: Any) -> list[answers.Arm]:
     identifier = book.identifier
     rule = identifier.stopping if isinstance(identifier.stopping, (Mixture, TwoSidedMixture)) else Mixture()
     known = np.nan_to_num(now.means)
@@ -92,26 +75,13 @@ def _arms(book: Book, now: Status, pending: Any) -> list[dict[str, Any]]:
     ]
 
 
-def points(database: Database, experiment: str, most: int) -> dict[str, Any]:
-    """The history of an experiment: at most so many points, about evenly spaced in the logarithm of the trials."""
-    labels = decode(row_of(database, experiment).config)["arms"]
-    statement = select(history).where(history.c.experiment == experiment).order_by(history.c.trials)
-    with database.reader.connect() as connection:
-        rows = connection.execute(statement).all()
-    if len(rows) > most:
-        rows = [rows[index] for index in np.linspace(0, len(rows) - 1, most).round().astype(int).tolist()]
-    shown = [{"trials": row.trials, "at": iso(row.at), **decode(row.data)} for row in rows]
-    return {"arms": labels, "points": shown}
-
-
-def policy(database: Database, experiment: str, trials: int, seconds: float) -> tuple[str, dict[str, Any]]:
-    """The share of every arm in the next trials, for nodes that choose by themselves, and its ETag."""
-    row, book = opened(database, experiment)
+def policy(book: Book, trials: int, seconds: float) -> tuple[str, answers.Policy]:
+    """The share of every arm in the next trials, for nodes that choose arms themselves, and its ETag."""
     if book.stopped:
         raise stopped(book)
     shares = book.identifier.policy(trials).tolist()
-    return f'"{row.version}-{trials}"', {
-        "version": row.version,
+    return f'"{book.version}-{trials}"', {
+        "version": book.version,
         "trials": trials,
         "seconds": seconds,
         "probabilities": dict(zip(book.labels, shares, strict=True)),

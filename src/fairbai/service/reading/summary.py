@@ -1,30 +1,19 @@
-"""An experiment in a sentence that anybody can read."""
+"""An experiment in one sentence that anybody can read."""
 
 import math
-from typing import Any
-
-import numpy as np
 
 from fairbai.allocation import price_of_fairness
-from fairbai.identifier.snapshot import changing
 from fairbai.problems import Instance
-from fairbai.problems.checks import Array
-from fairbai.problems.families import Bernoulli, Poisson
-from fairbai.service.domain.book import Book
+from fairbai.service.domain.answers import Arm, Status, Summary
 from fairbai.service.domain.promises import ROUNDING
 from fairbai.service.reading.listing import state_of
+from fairbai.service.reading.reader import Reading
 
-Answer = dict[str, Any]
 
-
-def summarised(status: Answer, book: Book) -> Answer:
-    """The sentence, and the numbers in it.
-
-    Args:
-        status: What ``reading.described`` says.
-        book: The experiment.
-    """
-    price = fairness_trials(book) if book.decided else None
+def summarised(reading: Reading) -> Summary:
+    """The sentence, and the numbers in it."""
+    status = reading.status
+    price = fairness_trials(reading) if reading.book.decided else None
     return {
         "sentence": _sentence(status, price),
         "state": state_of(status["decided"], status["closed"]),
@@ -37,84 +26,74 @@ def summarised(status: Answer, book: Book) -> Answer:
     }
 
 
-def fairness_trials(book: Book) -> float | None:
-    """About how many trials the floors cost: those that were made, less those of the same answer without floors.
+def fairness_trials(reading: Reading) -> float | None:
+    """Estimate how many trials the floors cost: those that were run, less those of the same answer without floors.
 
-    The ratio T*_p / T* at the means that were found says how much longer the decision took; what came after it settled
-    the floors. A rule that does not know of floors pays in the end only. None where nothing says how many it would have
-    been without floors: the means tie, or the rule does not aim at the fewest trials.
+    The ratio T*_p / T* at the estimated means says how much longer the decision took; what came after it settled the
+    floors. A rule that ignores floors pays only at the end. None if nothing says how many trials it would have taken
+    without floors: the means tie, or the rule does not aim at the fewest trials.
     """
-    identifier, now = book.identifier, book.identifier.status()
-    decision, limit = changing(identifier)["decision"], identifier.sampling.converges_to
-    if decision is None or limit == "none" or not now.observed.all():
+    identifier = reading.book.identifier
+    decision, limit = identifier.decision, identifier.sampling.converges_to
+    if decision is None or limit == "none" or not reading.now.observed.all():
         return None
     try:
-        price = price_of_fairness(Instance(inside(book), identifier.family, identifier.rates))
+        price = price_of_fairness(Instance(identifier.interior_means, identifier.family, identifier.rates))
     except ValueError:
         return None
-    cost = identifier.trials - decision["round"] / (price.ratio if limit == "fair" else 1.0)
+    cost = identifier.trials - decision.round / (price.ratio if limit == "fair" else 1.0)
     return max(0.0, cost) if math.isfinite(cost) else None
-
-
-def inside(book: Book) -> Array:
-    """The means, moved inside the domain of the family by half a pseudo-count where they are at its edge."""
-    now, family = book.identifier.status(), book.identifier.family
-    edges = 0.5 / (now.observed + 1.0)
-    if isinstance(family, (Bernoulli, Poisson)):
-        low: Array = np.maximum(now.means, edges)
-        return np.minimum(low, 1.0 - edges) if isinstance(family, Bernoulli) else low
-    return now.means
 
 
 # --- the sentence -----------------------------------------------------------------------------------------------
 
 
-def _sentence(status: Answer, price: float | None) -> str:
+def _sentence(status: Status, price: float | None) -> str:
     trials = count(status["trials"], "trial")
     if status["decided"]:
         return _decided(status, price)
     if status["trials"] == 0:
-        return "No trial was made before the close." if status["closed"] else "No trial has been made yet."
+        return "It was closed before the first trial." if status["closed"] else "No trials yet."
     if status["closed"]:
-        return f"Closed by hand after {trials}, without a decision: {_leader(status)}."
-    return f"After {trials} there is no decision yet: {_leader(status)}.{_ahead(status)}"
+        return f"Closed after {trials}, without a decision: {_leader(status)}."
+    return f"No decision yet after {trials}: {_leader(status)}.{_ahead(status)}"
 
 
-def _leader(status: Answer) -> str:
+def _leader(status: Status) -> str:
     if status["recommendation"] is None:
         return "not every arm has a reward"
-    if status["closed"]:  # rewards that came later do not change the answer
-        return f"{quoted(status['recommendation'])} was the best so far"
+    if status["closed"]:  # late rewards do not change the answer
+        return f"{quoted(status['recommendation'])} was ahead"
     if len(tied := _best(status)) > 1:
         return f"{listed(tied)} look equally good"
-    confidence = f"{percentage(1.0 - status['config']['delta'])} confidence takes"
-    needed = confidence if status["proved"] else "its rule asks for"
-    reached = "a part" if status["progress"] is None else percentage(status["progress"], 0)
+    confidence = f"{percentage(1.0 - status['config']['delta'])} confidence requires"
+    needed = confidence if status["proved"] else "its stopping rule requires"
+    reached = "part" if status["progress"] is None else percentage(status["progress"], 0)
     return f"{quoted(status['recommendation'])} looks best, with {reached} of the evidence that {needed}"
 
 
-def _best(status: Answer) -> list[str]:
+def _best(status: Status) -> list[str]:
     """The arms with the largest mean, once every arm has one."""
-    top = max(arm["mean"] for arm in status["arms"])
+    top = max(arm["mean"] for arm in status["arms"] if arm["mean"] is not None)
     return [arm["arm"] for arm in status["arms"] if arm["mean"] == top]
 
 
-def _ahead(status: Answer) -> str:
+def _ahead(status: Status) -> str:
     if status["recommendation"] is None or len(_best(status)) > 1:
         return ""
     ahead = status["expected_trials_to_go"]
     if ahead is None:
-        return " It is too early to say how many more trials it takes."
-    return f" It takes about {count(_rounded(ahead), 'more trial')}." if ahead else ""
+        return " It is too early to say how many more trials are needed."
+    return f" About {count(_rounded(ahead), 'more trial')} needed." if ahead else ""
 
 
-def _decided(status: Answer, price: float | None) -> str:
+def _decided(status: Status, price: float | None) -> str:
     confidence = f"{percentage(1.0 - status['config']['delta'])} confidence"
     sure = f"with {confidence}" if status["proved"] else f"by a rule that aims at {confidence} and is not proved"
-    parts = [f"{quoted(status['recommendation'])} is best, {sure}, after {count(status['trials'], 'trial')}"]
+    parts = [f"{quoted(str(status['recommendation']))} is best, {sure}, after {count(status['trials'], 'trial')}"]
     if not status["stopped"]:
         rest = count(math.ceil(status["expected_trials_to_go"] or 0), "more trial")
-        return f"{parts[0]}; {rest} until every arm has had the share that it was promised."
+        return f"{parts[0]}; {rest} until every arm has its guaranteed share."
     if shares := _shares(status):
         parts.append(shares)
         if price is not None:
@@ -123,28 +102,28 @@ def _decided(status: Answer, price: float | None) -> str:
     return "; ".join(parts) + "."
 
 
-def _shares(status: Answer) -> str:
-    """What became of the floors and ceilings; empty where there are none."""
+def _shares(status: Status) -> str:
+    """Whether the floors and ceilings were met; empty if there are none."""
     floors, trials = [arm["floor"] for arm in status["arms"]], status["trials"]
     for arm in status["arms"]:
         if arm["assigned"] - arm["ceiling"] * trials >= 1.0:
-            had = f"{percentage(arm['share'])} of the trials where at most {percentage(arm['ceiling'])} were promised"
-            return f"{quoted(arm['arm'])} had {had}"
+            had = f"{percentage(arm['share'])} of the trials but was limited to {percentage(arm['ceiling'])}"
+            return f"{quoted(arm['arm'])} got {had}"
     if max(floors) <= 0.0:
         return ""
     short = short_of_floor(status)
     if short:
         one = short[0]
         more = f" (and {len(short) - 1} more)" if len(short) > 1 else ""
-        had = f"{percentage(one['share'])} of the trials where {percentage(one['floor'])} were promised"
-        return f"{quoted(one['arm'])}{more} had {had}"
+        had = f"{percentage(one['share'])} of the trials but was guaranteed {percentage(one['floor'])}"
+        return f"{quoted(one['arm'])}{more} got {had}"
     if all(arm["floor"] * trials - arm["assigned"] <= ROUNDING for arm in status["arms"]):
-        return f"every arm had at least the {span(floors)} it was promised"
-    return f"every arm had the {span(floors)} it was promised, to less than one trial"
+        return f"every arm got at least its guaranteed {span(floors)}"
+    return f"every arm got its guaranteed {span(floors)}, to less than one trial"
 
 
-def short_of_floor(status: Answer) -> list[Answer]:
-    """The arms that have a trial or more too few."""
+def short_of_floor(status: Status) -> list[Arm]:
+    """The arms that are at least one trial short."""
     trials = status["trials"]
     return [arm for arm in status["arms"] if arm["floor"] * trials - arm["assigned"] >= 1.0]
 
@@ -158,7 +137,7 @@ def quoted(label: str) -> str:
 
 
 def listed(labels: list[str]) -> str:
-    """Labels in a sentence; a few of them, where they are many."""
+    """Labels in a sentence; only the first few if there are many."""
     shown = [quoted(label) for label in labels[:3]]
     if len(labels) > 3:
         return f"{', '.join(shown)} and {len(labels) - 3} more"
@@ -166,12 +145,12 @@ def listed(labels: list[str]) -> str:
 
 
 def count(number: float, thing: str) -> str:
-    """So many things."""
+    """A count with its noun."""
     return f"{number:,.0f} {thing}{'' if round(number) == 1 else 's'}"
 
 
 def percentage(share: float, digits: int | None = None) -> str:
-    """A share in percent, with the digits that matter."""
+    """A share in percent, with the significant digits."""
     value = 100.0 * share
     if digits is not None:
         return f"{value:.{digits}f} %"
@@ -179,11 +158,11 @@ def percentage(share: float, digits: int | None = None) -> str:
 
 
 def span(shares: list[float]) -> str:
-    """Shares from the least to the largest."""
+    """The range of some shares."""
     low, high = percentage(min(shares)), percentage(max(shares))
     return low if low == high else f"{low} to {high}"
 
 
 def _rounded(number: float) -> float:
-    """An estimate with two digits, as it has no more."""
+    """An estimate rounded to two significant digits, as it is no more precise."""
     return float(f"{number:.2g}")

@@ -68,7 +68,7 @@ def _begun(experiment: str, created: Row[Any]) -> UnitOfWork:
     return unit
 
 
-def _operation(experiment: str, event: Row[Any]) -> Operation:
+def _operation(experiment: str, event: Row[Any]) -> Operation[Any]:
     """The operation that an event is the record of."""
     data = decode(event.data)
     if event.kind == "asked":

@@ -60,7 +60,7 @@ class Ledger:
         self._connection: Connection | None = None
         self._books: OrderedDict[str, Book] = OrderedDict()
 
-    def run(self, operations: Sequence[Operation]) -> list[Any]:
+    def run(self, operations: Sequence[Operation[Any]]) -> list[Any]:
         """Apply operations in one transaction; a result, or a Refusal, for each.
 
         If it raises, nothing has happened.
@@ -105,7 +105,7 @@ class Ledger:
     # --- reading what the operations need -----------------------------------------------------------------------
 
     def _open(
-        self, connection: Connection, touched: list[str], operations: Sequence[Operation]
+        self, connection: Connection, touched: list[str], operations: Sequence[Operation[Any]]
     ) -> dict[str, UnitOfWork]:
         """Lock the experiments and read all that the operations will look at."""
         versions = VERSIONS.run(connection, touched)
@@ -129,7 +129,7 @@ class Ledger:
         return book
 
 
-def _apply(operation: Operation, unit: UnitOfWork | None) -> Any:
+def _apply(operation: Operation[Any], unit: UnitOfWork | None) -> Any:
     try:
         if unit is None:
             raise no_such_experiment(operation.experiment)

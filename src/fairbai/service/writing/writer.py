@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 from fairbai.service.domain.operations import Operation
 from fairbai.service.domain.refusals import Refusal, unavailable
@@ -22,8 +22,9 @@ MAX_ROWS = 20_000  # of a transaction, about: others wait for it
 
 log = logging.getLogger("fairbai.service")
 
-Work = Operation | Callable[[Ledger], Any]
-Waiting = tuple[Work, asyncio.Future[Any]]
+Result = TypeVar("Result")
+Work = Operation[Result] | Callable[[Ledger], Result]
+Waiting = tuple[Work[Any], asyncio.Future[Any]]
 
 
 class Writer:
@@ -64,7 +65,7 @@ class Writer:
         """Whether the thread works."""
         return self._thread.is_alive()
 
-    def submit(self, work: Work) -> asyncio.Future[Any]:
+    def submit(self, work: Work[Result]) -> asyncio.Future[Result]:
         """Queue an operation, or a function of the ledger that needs a transaction of its own."""
         if self._closing:
             raise unavailable("the service is shutting down")
@@ -72,7 +73,7 @@ class Writer:
         if self._queue.qsize() >= MAX_WAITING or rows_waiting >= MAX_WAITING_ROWS:
             raise unavailable("too many requests wait for the database")
         assert self._loop is not None
-        future: asyncio.Future[Any] = self._loop.create_future()
+        future: asyncio.Future[Result] = self._loop.create_future()
         self._rows_submitted += _size(work)
         self._queue.put((work, future))
         return future
@@ -134,7 +135,7 @@ class Writer:
             done += [(future, result) for (_, future), result in zip(shared, results, strict=True)]
         return done
 
-    def _alone(self, operation: Operation) -> Any:
+    def _alone(self, operation: Operation[Any]) -> Any:
         result = self._try(lambda: self._ledger.run([operation])[0])
         if isinstance(result, BaseException) and not isinstance(result, Refusal):
             log.error("%s failed", type(operation).__name__, exc_info=result)
@@ -150,7 +151,7 @@ class Writer:
             return error
 
 
-def _size(work: Work) -> int:
+def _size(work: Work[Any]) -> int:
     return work.size if isinstance(work, Operation) else 1
 
 

@@ -47,7 +47,7 @@ def test_roles(tmp_path: Path) -> None:
         assert client.post(f"{at}/ask", json={}, headers=writer).status_code == 200
         refused = client.post(f"{at}/ask", json={}, headers=reader)
         assert refused.status_code == 403
-        assert "a key of role writer is needed, got one of role reader" in refused.json()["detail"]
+        assert "This call needs a key with the role writer, got one with the role reader" in refused.json()["detail"]
         for path in (at, f"{at}/events", f"{at}/history", f"{at}/policy", "/v1/experiments", "/metrics", "/readyz"):
             assert client.get(path, headers=reader).status_code == 200, path
 

@@ -1,0 +1,272 @@
+"""What the service answers about experiments: checked by mypy where it is made, and shown by OpenAPI."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, with_config
+from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
+
+State = Literal["running", "decided", "closed"]
+
+exact = with_config(ConfigDict(extra="forbid"))  # in OpenAPI: no further members
+
+
+@exact
+class Answer(TypedDict):
+    """Where an experiment stands."""
+
+    decided: bool
+    stopped: bool
+    recommendation: Annotated[str | None, Field(description="null until every arm has a reward")]
+
+
+# --- trials -----------------------------------------------------------------------------------------------------
+
+
+@exact
+class Ticket(TypedDict):
+    """One trial to run."""
+
+    ticket: str
+    arm: str
+
+
+@exact
+class Asked(TypedDict):
+    """The trials to run next."""
+
+    tickets: list[Ticket]
+    expires_at: str | None
+    winner: bool
+
+
+@exact
+class Reported(Answer):
+    """How much of a batch was counted."""
+
+    accepted: int
+    counted: int
+
+
+@exact
+class Told(Reported):
+    """How many rewards were counted."""
+
+    late: int
+
+
+@exact
+class Policy(TypedDict):
+    """Shares for the next trials."""
+
+    version: int
+    trials: int
+    seconds: float
+    probabilities: dict[str, float]
+
+
+# --- experiments ------------------------------------------------------------------------------------------------
+
+
+@exact
+class Created(TypedDict):
+    """A new experiment with all its settings."""
+
+    id: str
+    name: str
+    arms: list[str]
+    delta: float
+    family: dict[str, Any]
+    rates: dict[str, Any]
+    sampling: dict[str, Any]
+    stopping: dict[str, Any]
+    settle: bool | dict[str, Any]
+    seed: int
+    lease: float | None
+
+
+@exact
+class Listed(Answer):
+    """One row of the list."""
+
+    id: str
+    name: str
+    created_at: str
+    closed: bool
+    state: State
+    arms: int
+    trials: int
+    observed: int
+    progress: Annotated[float | None, Field(description="from 0 to 1 (decided); null until every arm has a reward")]
+    floors_kept: Annotated[bool | None, Field(description="null while the only guarantees are for the stop")]
+
+
+@exact
+class List(TypedDict):
+    """One page of the list."""
+
+    experiments: list[Listed]
+    next: Annotated[str | None, Field(description="pass it as `after` to get the next page")]
+
+
+@exact
+class Arm(TypedDict):
+    """One arm of a status."""
+
+    arm: str
+    assigned: int
+    observed: int
+    pending: int
+    mean: float | None
+    interval: Annotated[list[float | None], Field(min_length=2, max_length=2)]
+    share: float
+    floor: float
+    ceiling: float
+
+
+@exact
+class Status(Answer):
+    """Everything that is known about an experiment."""
+
+    id: str
+    name: str
+    created_at: str
+    version: int
+    config: dict[str, Any]
+    trials: int
+    observed: int
+    pending: int
+    expired: int
+    late: int
+    arms: list[Arm]
+    glr: float | None
+    threshold: float | None
+    progress: Annotated[
+        float | None, Field(description="GLR over threshold, 1 once decided; null until every arm has a reward")
+    ]
+    proved: bool
+    closed: bool
+    expected_trials_to_go: Annotated[float | None, Field(description="null while it is too early to tell")]
+
+
+@exact
+class Point(TypedDict):
+    """One point of the history."""
+
+    trials: int
+    at: str
+    observed: int
+    shares: list[float]
+    means: list[float | None]
+    glr: float | None
+    threshold: float | None
+
+
+@exact
+class History(TypedDict):
+    """An experiment over time."""
+
+    arms: list[str]
+    points: list[Point]
+
+
+# --- the dashboard ----------------------------------------------------------------------------------------------
+
+
+@exact
+class Figures(TypedDict):
+    """Charts as plotly takes them."""
+
+    version: int
+    figures: Annotated[dict[str, dict[str, Any]], Field(description="shares, means, evidence and trials")]
+
+
+@exact
+class Summary(TypedDict):
+    """An experiment in one sentence, and the numbers in it."""
+
+    sentence: str
+    state: State
+    best: str | None
+    confidence: float
+    proved: bool
+    trials: int
+    floors_met: Annotated[bool, Field(description="whether every arm has its floor now, to less than one trial")]
+    fairness_trials: Annotated[float | None, Field(description="estimated cost of the floors; null until decided")]
+
+
+@exact
+class Promise(TypedDict):
+    """What is guaranteed."""
+
+    delta: float
+    proved: bool
+    shares: Annotated[Literal["every trial", "the stop"], Field(description="when the shares are guaranteed")]
+    sentences: list[str]
+
+
+@exact
+class AuditedArm(TypedDict):
+    """One arm of an audit; `missing` and what follows it are in trials."""
+
+    arm: str
+    assigned: int
+    observed: int
+    mean: float | None
+    share: float
+    floor: float
+    ceiling: float
+    missing: Annotated[float, Field(description="trials that the arm lacks for its floor now")]
+    behind: Annotated[
+        float | None, Field(description="furthest behind the floor before the decision; null: not tracked")
+    ]
+    behind_allowed: Annotated[float | None, Field(description="the proved bound on `behind`; null: there is none")]
+    above: Annotated[
+        float | None, Field(description="furthest above the ceiling before the decision; null: not tracked")
+    ]
+    above_allowed: Annotated[float | None, Field(description="the proved bound on `above`; null: there is none")]
+
+
+@exact
+class AuditedGroup(TypedDict):
+    """A group of arms with a floor."""
+
+    arms: list[str]
+    floor: float
+    share: float
+    behind: float
+    behind_allowed: float | None
+
+
+@exact
+class Replayed(TypedDict):
+    """The last replay of a log."""
+
+    checked: int
+    of: int
+    differences: list[str]
+    seconds: float
+    at: str
+
+
+@exact
+class Audit(TypedDict):
+    """What was guaranteed, and whether it was kept."""
+
+    id: str
+    name: str
+    state: State
+    created_at: str
+    version: int
+    library: str
+    trials: int
+    observed: int
+    decided_after: int | None
+    recommendation: str | None
+    promise: Promise
+    settings: dict[str, Any]
+    arms: list[AuditedArm]
+    groups: list[AuditedGroup]
+    kept: Annotated[bool | None, Field(description="null while the only guarantees are for the stop")]
+    verdict: Annotated[str, Field(description="`kept` in words")]
+    findings: list[str]
+    replay: Annotated[Replayed | None, Field(description="null if this worker has not replayed the log")]
