@@ -237,10 +237,13 @@ def test_file_in_the_help_runs(capsys: Capture, toml: Callable[[str], str], comm
         ("--means 1 2 --family cauchy", "kind must be one of bernoulli, exponential, gaussian, poisson, got 'cauchy'"),
         ("--means 1 2 --family poisson --variance 2", "poisson takes no parameters, got 'variance'"),
         ("--means 1 2 --variance 0", "variance must be positive, got 0.0 for arm 0"),
-        ("--means 1 2 --variance 1 2 3", "variance must have one entry an arm (2), got 3"),
-        ("--means 1 2 --floors 0.6", "rates must sum to at most 1, got 1.2"),
+        ("--means 1 2 --variance 1 2 3", "variance must have one entry per arm (2), got 3"),
+        (
+            "--means 1 2 --floors 0.6",
+            "rates must sum to at most 1: 2 floors of 60 % add up to 120 %; at most 50 % each is possible",
+        ),
         ("--means 1 2 --floors -0.1 0.2", "floor must not be negative, got -0.1 for arm 0"),
-        ("--means 1 2 --floors 0.1 0.1 0.1", "rates must have one entry an arm (2), got 3"),
+        ("--means 1 2 --floors 0.1 0.1 0.1", "rates must have one entry per arm (2), got 3"),
         (
             "--means 1 2 --floors 0.1 --rates gap --p0 0.5",
             "give --rates, or --floors, --ceilings and --group, not both",

@@ -56,7 +56,7 @@ def test_cells_without_shares_and_with_many_ues() -> None:
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"shares": [0.5, 0.5]}, r"shares must have one entry an arm \(10\), got 2"),
+        ({"shares": [0.5, 0.5]}, r"shares must have one entry per arm \(10\), got 2"),
         ({"floors": np.full(10, -0.1)}, "floors must be from 0 to 1, got"),
         ({"shares": np.full(10, np.nan)}, "shares must be finite, got nan for arm 0"),
     ],

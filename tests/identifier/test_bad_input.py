@@ -36,10 +36,10 @@ NAN, INF = math.nan, math.inf
         ({"arms": ["a", ["b"]]}, r"arms must have labels that are strings or whole numbers, got \['b'\]"),
         ({"family": "gaussian"}, "family must be a Family, got 'gaussian'"),
         ({"family": fb.Bernoulli}, "family must be a Family, got <class"),
-        ({"family": fb.Gaussian([1.0, 2.0])}, r"variance must have one entry an arm \(3\), got 2"),
+        ({"family": fb.Gaussian([1.0, 2.0])}, r"variance must have one entry per arm \(3\), got 2"),
         ({"rates": 0.1}, "rates must be a Rate, got 0.1"),
-        ({"rates": fb.rates.Constant([0.1, 0.2])}, r"rates must have one entry an arm \(3\), got 2"),
-        ({"rates": fb.rates.Constant(0.4)}, "rates must sum to at most 1, got 1.2"),
+        ({"rates": fb.rates.Constant([0.1, 0.2])}, r"rates must have one entry per arm \(3\), got 2"),
+        ({"rates": fb.rates.Constant(0.4)}, "rates must sum to at most 1: 3 floors of 40 % add up to 120 %"),
         ({"sampling": "fair"}, "sampling must be a SamplingRule, got 'fair'"),
         ({"stopping": 3.0}, "stopping must be a StoppingRule, got 3.0"),
         (
@@ -97,6 +97,7 @@ class Unchanged:
         ("a", INF, "reward must be finite, got inf"),
         ("a", -INF, "reward must be finite, got -inf"),
         ("a", "much", "reward must be a number, got 'much'"),
+        ("a", "1", "reward must be a number, got '1'"),
         ("a", None, "reward must be a number, got None"),
         ("a", [1.0], r"reward must be a number, got \[1.0\]"),
         ("c", 1.0, "arm 'c' has 0 trials that wait for a reward, got 1 rewards"),
@@ -167,9 +168,13 @@ def test_ask_after_the_stop() -> None:
 
 NONSENSE = {
     "negative": (lambda means: means - 10.0, ValueError, "rates returned by the custom function must not be negative"),
-    "past one": (lambda means: 0.6, ValueError, "rates returned by the custom function must sum to at most 1, got 1.8"),
+    "past one": (
+        lambda means: 0.6,
+        ValueError,
+        "custom function must sum to at most 1: 3 floors of 60 % add up to 180 %",
+    ),
     "nan": (lambda means: means * NAN, ValueError, "rates returned by the custom function must be finite, got nan"),
-    "length": (lambda means: [0.1, 0.1], ValueError, "rates returned by .* must have one entry an arm \\(3\\), got 2"),
+    "length": (lambda means: [0.1, 0.1], ValueError, "rates returned by .* must have one entry per arm \\(3\\), got 2"),
     "text": (lambda means: "a lot", ValueError, "rates returned by the custom function must be numbers"),
     "nothing": (lambda means: None, ValueError, "rates returned by the custom function must be"),
     "error": (lambda means: 1 / 0, ZeroDivisionError, "division by zero"),

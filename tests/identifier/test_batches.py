@@ -167,7 +167,7 @@ def test_rates_in_python_that_fail_undo_the_batch() -> None:
 @pytest.mark.parametrize(
     ("family", "pulls", "sums", "message"),
     [
-        (fb.Gaussian(), [1, 2], [1.0, 2.0], r"pulls must have one entry an arm \(3\), got 2"),
+        (fb.Gaussian(), [1, 2], [1.0, 2.0], r"pulls must have one entry per arm \(3\), got 2"),
         (fb.Gaussian(), [1, 2, -1], [1.0, 2.0, 0.0], "pulls must be whole numbers from 0, got -1.0 for arm 2"),
         (fb.Gaussian(), [1, 2, 0.5], [1.0, 2.0, 0.0], "pulls must be whole numbers from 0, got 0.5 for arm 2"),
         (fb.Gaussian(), [0, 0, 0], [0.0, 0.0, 0.0], "pulls must have from 1 to .* trials in all, .* got 0"),
@@ -209,7 +209,7 @@ def test_bad_batches(family: fb.problems.Family, pulls: list[float], sums: list[
         (0, None, r"trials must be a whole number from 1 to 2\*\*53, got 0"),
         (1.5, None, r"trials must be a whole number from 1 to 2\*\*53, got 1.5"),
         (True, None, r"trials must be a whole number from 1 to 2\*\*53, got True"),
-        (10, [1.0], r"pending must have one entry an arm \(3\), got 1"),
+        (10, [1.0], r"pending must have one entry per arm \(3\), got 1"),
         (10, [1.0, -1.0, 0.0], "pending must not be negative, got -1.0 for arm 1"),
     ],
 )

@@ -196,9 +196,12 @@ def test_nonsense_whatever_the_number_of_arms(arguments: dict[str, Any], message
 @pytest.mark.parametrize(
     ("rates", "message"),
     [
-        (Bounded(0.4), r"rates must sum to at most 1, got 1.2"),
-        (Bounded([0.1, 0.2]), r"rates must have one entry an arm \(3\), got 2"),
-        (Bounded(0.0, [0.5, 0.5]), r"ceiling must have one entry an arm \(3\), got 2"),
+        (
+            Bounded(0.4),
+            r"rates must sum to at most 1: 3 floors of 40 % add up to 120 %; at most 33.3 % each is possible",
+        ),
+        (Bounded([0.1, 0.2]), r"rates must have one entry per arm \(3\), got 2"),
+        (Bounded(0.0, [0.5, 0.5]), r"ceiling must have one entry per arm \(3\), got 2"),
         (Bounded([0.3, 0.2, 0.1], 0.25), r"ceiling must be at least the floor, got 0.25 for arm 0"),
         (Bounded(0.0, 0.3), r"ceilings must sum to at least 1, got 0.9"),
         (Bounded(groups=[Group([1, 3], 0.2)]), r"groups must hold arms below 3, got arm 3"),
@@ -208,11 +211,11 @@ def test_nonsense_whatever_the_number_of_arms(arguments: dict[str, Any], message
         ),
         (
             Bounded(0.0, 1.0, [Group([0, 1], 0.6), Group([2], 0.5)]),
-            r"floors of arms and groups must ask for at most 1 together, got 1.1",
+            r"floors of arms and groups together must ask for at most 1, got 1.1",
         ),
         (
             Bounded([0.0, 0.0, 0.5], 1.0, [Group([0, 1], 0.6)]),
-            r"floors of arms and groups must ask for at most 1 together, got 1.1",
+            r"floors of arms and groups together must ask for at most 1, got 1.1",
         ),
     ],
 )

@@ -68,7 +68,7 @@ def test_gaussian_arms_are_sampled_with_their_own_variances() -> None:
 @pytest.mark.parametrize(
     ("kind", "rewards"),
     [
-        ("gaussian", [-1e9, 0, 2.5, "1.5", True]),
+        ("gaussian", [-1e9, 0, 2.5, np.float32(1.5), True]),
         ("bernoulli", [0, 1, 0.0, 1.0, True, False, np.int64(1)]),
         ("poisson", [0, 1, 7, 1e15, np.float32(3)]),
         ("exponential", [1e-300, 17.5]),
@@ -106,7 +106,7 @@ def test_rewards_must_be_finite(family: Family, reward: float) -> None:
 
 
 @families
-@pytest.mark.parametrize("reward", ["much", None, [1.0, 2.0]])
+@pytest.mark.parametrize("reward", ["much", "1", b"1", np.str_("1"), None, [1.0, 2.0]])
 def test_rewards_must_be_numbers(family: Family, reward: Any) -> None:
     with pytest.raises(ValueError, match=r"^reward must be a number, got "):
         family.statistic(reward)
@@ -221,7 +221,7 @@ def test_variance_that_makes_no_sense(variance: Any, message: str) -> None:
 
 
 def test_variances_must_be_as_many_as_arms() -> None:
-    with pytest.raises(ValueError, match=r"^variance must have one entry an arm \(3\), got 2$"):
+    with pytest.raises(ValueError, match=r"^variance must have one entry per arm \(3\), got 2$"):
         fb.Gaussian([1.0, 2.0]).scales(3)
 
 

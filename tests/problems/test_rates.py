@@ -180,8 +180,8 @@ def test_batch_of_floors_is_row_by_row(rate: Rate) -> None:
         (None, r"floor must be in \[0, 1\], got None"),
         ([0.1, -0.2], "floor must not be negative, got -0.2 for arm 1"),
         ([0.1, math.nan], "floor must be finite, got nan for arm 1"),
-        ([0.6, 0.6], "floor must sum to at most 1, got 1.2"),
-        ([0.5, 0.5 + 2e-9], "floor must sum to at most 1, got 1.000000002"),
+        ([0.6, 0.6], "floor must sum to at most 1: 2 floors of 60 % add up to 120 %; at most 50 % each is possible"),
+        ([0.5, 0.5 + 2e-9], "floor must sum to at most 1: the floors add up to 100.0000002 %"),
         ([[0.1, 0.2]], r"floor must be a vector, got shape \(1, 2\)"),
         (["a", "b"], "floor must be numbers, got "),
     ],
@@ -194,8 +194,8 @@ def test_constant_floors_that_make_no_sense(floor: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("floor", "message"),
     [
-        ([0.1, 0.2], r"rates must have one entry an arm \(3\), got 2"),
-        (0.4, "rates must sum to at most 1, got 1.2"),
+        ([0.1, 0.2], r"rates must have one entry per arm \(3\), got 2"),
+        (0.4, "rates must sum to at most 1: 3 floors of 40 % add up to 120 %"),
     ],
 )
 def test_constant_floors_that_do_not_fit_the_arms(floor: Any, message: str) -> None:
@@ -228,10 +228,10 @@ def test_temperature_must_be_positive(temperature: Any) -> None:
         ([0.1, math.inf], "be finite, got inf for arm 1"),
         ([0.1, -0.1], "not be negative, got -0.1 for arm 1"),
         (-0.1, "not be negative, got -0.1 for arm 0"),
-        ([0.1], r"have one entry an arm \(2\), got 1"),
-        ([0.1, 0.1, 0.1], r"have one entry an arm \(2\), got 3"),
-        ([0.7, 0.7], "sum to at most 1, got 1.4"),
-        (0.7, "sum to at most 1, got 1.4"),
+        ([0.1], r"have one entry per arm \(2\), got 1"),
+        ([0.1, 0.1, 0.1], r"have one entry per arm \(2\), got 3"),
+        ([0.7, 0.7], "sum to at most 1: 2 floors of 70 % add up to 140 %"),
+        (0.7, "sum to at most 1: 2 floors of 70 % add up to 140 %"),
         ([[0.1, 0.1]], "be a vector, got shape"),
         ("high", "be numbers, got "),
         (None, "be "),

@@ -265,8 +265,8 @@ def test_nothing_runs_where_something_is_wrong(monkeypatch: pytest.MonkeyPatch, 
 NONSENSE: dict[str, tuple[int, str]] = {  # by the number of arms: see ``cases.compiled``
     "negative": (4, "rates returned by the custom function must not be negative, got -0.25 for arm 2"),
     "nan": (5, "rates returned by the custom function must be finite, got nan for arm 1"),
-    "past one": (6, "rates returned by the custom function must sum to at most 1, got 1.5"),
-    "of wrong length": (7, r"rates returned by the custom function must have one entry an arm \(7\), got 6"),
+    "past one": (6, "rates returned by the custom function must sum to at most 1: 6 floors of 25 % add up to 150 %"),
+    "of wrong length": (7, r"rates returned by the custom function must have one entry per arm \(7\), got 6"),
     "none, but an error": (9, "my own error"),
 }
 

@@ -22,14 +22,14 @@ class Allocation:
     """The optimal shares of the trials.
 
     Attributes:
-        weights: w*_p, the optimal share of every arm: at least its floor, with sum 1.
-        characteristic_time: T*_p, evaluated at ``weights``. It is infinite where arms tie for the best, and where the
+        weights: w*_p, the optimal share of each arm: at least its floor, summing to 1.
+        characteristic_time: T*_p, evaluated at ``weights``. It is infinite if arms tie for the best, or if the
             floors leave nothing for an arm that needs trials.
         best_arm: The arm with the largest mean (the first of them, if several tie).
         duality_gap: Certified relative distance of ``characteristic_time`` from the optimum: no allocation has a
             time below (1 - duality_gap) * characteristic_time. The bound comes from a dual feasible point.
         floors: The floors that were met.
-        ceilings: The ceilings that were kept; 1 where there are none.
+        ceilings: The ceilings that were kept; 1 if there are none.
     """
 
     weights: Array
@@ -52,7 +52,7 @@ class Allocation:
 
 @dataclass(frozen=True, eq=False)
 class AllocationBatch:
-    """The same for many instances: every attribute has one row (or entry) an instance."""
+    """The same for many instances: each attribute has one row (or entry) per instance."""
 
     weights: Array
     characteristic_time: Array
@@ -69,8 +69,8 @@ class AllocationBatch:
 def solve(instance: Instance) -> Allocation:
     """The optimal allocation of an instance.
 
-    Where arms tie for the best no number of trials separates them: T*_p is infinite, and the weights are the limit
-    of a vanishing gap.
+    If arms tie for the best, no number of trials separates them: T*_p is infinite, and the weights are the limit of a
+    vanishing gap.
 
     Example:
         >>> import fairbai as fb
@@ -110,8 +110,8 @@ def solve_batch(
     """The optimal allocations of many instances with the same number of arms.
 
     Args:
-        means: One row an instance.
-        rates: A rate, applied to every row, or floors: one number, one an arm, or a matrix like ``means``.
+        means: One row per instance.
+        rates: A rate, applied to every row, or floors: one number, one per arm, or a matrix like ``means``.
         family: The reward family of all instances; Gaussian with variance 1 by default.
 
     Example:
@@ -124,7 +124,7 @@ def solve_batch(
         raise ValueError(f"family must be a family such as fairbai.Bernoulli(), got {family!r}")
     matrix = _contiguous("means", means)
     if matrix.ndim != 2 or matrix.shape[1] < 2:
-        raise ValueError(f"means must be a matrix with a row an instance and two arms or more, got {matrix.shape}")
+        raise ValueError(f"means must be a matrix with one row per instance and at least two arms, got {matrix.shape}")
     if isinstance(rates, Bounded):
         return _one_by_one(matrix, rates, family)
     floors = frozen(rates.floors_batch(matrix) if isinstance(rates, Rate) else _floors(rates, matrix))
@@ -134,7 +134,7 @@ def solve_batch(
     scales, domain = family.scales(arms), (family.low, family.high)
     results = weights, best, costs, gaps
     if kernels.allocate_batch(family.code, *domain, matrix, scales, floors, *results) >= 0:
-        matrix = family.check_means(matrix, dimensions=2)  # says what is wrong, unless a sum is 1 but for rounding
+        matrix = family.check_means(matrix, dimensions=2)  # raises, unless a sum is 1 up to rounding
         floors = check_floors("rates", floors, arms, dimensions=2)
         if kernels.allocate_batch(family.code, *domain, matrix, scales, floors, *results) >= 0:
             raise ValueError("means and rates must be legal in every row")

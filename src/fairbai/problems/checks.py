@@ -1,4 +1,4 @@
-"""Checks of numbers that users give: each error names the argument, what was expected, and what came."""
+"""Checks of user input: each error names the argument, what was expected, and what it got."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ SUM_TOLERANCE = 1e-9
 
 
 def array(name: str, value: Any, arms: int | None = None, dimensions: int = 1) -> Array:
-    """``value`` as a new read-only array of finite numbers: a vector with one entry an arm, or rows of them."""
+    """``value`` as a new read-only array of finite numbers: a vector with one entry per arm, or rows of them."""
     try:
         if np.asarray(value).dtype.kind not in "biufO":  # NumPy would take strings of digits
             raise ValueError
@@ -27,7 +27,7 @@ def array(name: str, value: Any, arms: int | None = None, dimensions: int = 1) -
         expected = "a vector" if dimensions == 1 else "a matrix"
         raise ValueError(f"{name} must be {expected}, got shape {numbers.shape}")
     if arms is not None and numbers.shape[-1] != arms:
-        raise ValueError(f"{name} must have one entry an arm ({arms}), got {numbers.shape[-1]}")
+        raise ValueError(f"{name} must have one entry per arm ({arms}), got {numbers.shape[-1]}")
     refuse(name, "be finite", numbers, ~np.isfinite(numbers))
     return frozen(numbers)
 
@@ -84,16 +84,27 @@ def confidence(delta: Any) -> float:
 
 
 def floors(name: str, value: Any, arms: int, dimensions: int = 1) -> Array:
-    """``value`` as floors: not negative, and of sum at most 1.
+    """``value`` as floors: not negative, with a sum of at most 1.
 
-    A sum that passes 1 by no more than ``SUM_TOLERANCE`` is meant to be 1, and the floors are scaled to it.
+    A sum that exceeds 1 by no more than ``SUM_TOLERANCE`` is taken for 1, and the floors are scaled to it.
     """
     result = array(name, value, arms, dimensions)
     refuse(name, "not be negative", result, result < 0.0)
     rest = np.array([unspent(row) for row in np.atleast_2d(result)])
     if (rest < -SUM_TOLERANCE).any():
-        raise ValueError(f"{name} must sum to at most 1, got {1.0 - rest.min():.12g}")
+        worst = int(rest.argmin())
+        where = f" in row {worst}" if dimensions == 2 else ""
+        raise ValueError(f"{name} must sum to at most 1: {_too_much(np.atleast_2d(result)[worst])}{where}")
     if (rest < -EPSILON).any():
         totals = np.where(rest < -EPSILON, 1.0 - rest, 1.0)
         result = frozen(result / (totals[:, None] if dimensions == 2 else totals[0]))
     return result
+
+
+def _too_much(row: Array) -> str:
+    """What is wrong with floors that ask for more than there is, in per cent."""
+    total = f"add up to {100.0 * (1.0 - float(unspent(row))):.12g} %"
+    if np.any(row != row[0]):
+        return f"the floors {total}"
+    largest = math.floor(1000.0 / row.size) / 10.0
+    return f"{row.size} floors of {100.0 * row[0]:.12g} % {total}; at most {largest:g} % each is possible"

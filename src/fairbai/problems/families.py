@@ -14,34 +14,43 @@ from fairbai.kernels import families as kernels
 from fairbai.problems.checks import Array, Numbers, array, frozen, refuse
 from fairbai.problems.configured import Configured
 
-LARGEST = 1e150  # of means and rewards: their squares are finite
+MAX_VALUE = 1e150  # of means and rewards, so that their squares are finite
 
 
 @dataclass(frozen=True, eq=False)
 class Family(Configured):
     """A family of reward distributions with one unknown parameter, the mean.
 
-    The sufficient statistic of an arm is the number of its rewards and the sum of ``statistic(reward)``.
+    All that is kept of an arm is the number of its rewards and the sum of ``statistic(reward)``.
+
+    A subclass may transform rewards in ``statistic``, for instance take their logarithm. That changes what "best"
+    means: the answer is the arm with the largest mean of the *transformed* rewards, which need not be the arm with the
+    largest mean reward.
+
+    Attributes:
+        code: Its number in ``kernels.families``.
+        low: The lower end of its domain, which no mean reaches.
+        high: The upper end.
     """
 
     code: ClassVar[int]
-    low: ClassVar[float] = -LARGEST
-    high: ClassVar[float] = LARGEST
+    low: ClassVar[float] = -MAX_VALUE
+    high: ClassVar[float] = MAX_VALUE
 
     @abstractmethod
     def sample(self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
-        """Rewards of arms with these means; with a ``size``, that many for each arm (its last axis is the arm)."""
+        """Rewards of arms with these means; with a ``size``, that many for each arm (the last axis is the arm)."""
 
     def scales(self, arms: int) -> Array:
-        """The known variance of every arm; 1 for a family whose variance follows from the mean."""
+        """The known variance of each arm; 1 for a family whose variance follows from its mean."""
         return frozen(np.ones(arms))
 
     def check_means(self, means: Any, dimensions: int = 1) -> Array:
-        """The means as a vector (or a matrix, one row an instance), all strictly inside the domain of the family."""
+        """The means as a vector (or a matrix, one row per instance), all strictly inside the domain of the family."""
         checked = array("means", means, dimensions=dimensions)
         if checked.shape[-1] < 2:
             raise ValueError(f"means must hold at least two arms, got {checked.shape[-1]}")
-        if self.high < LARGEST:
+        if self.high < MAX_VALUE:
             outside = (checked <= self.low) | (checked >= self.high)
             refuse("means", f"be in ({self.low:g}, {self.high:g}) for {self.kind} arms", checked, outside)
         refuse("means", f"be greater than {self.low:g} for {self.kind} arms", checked, checked <= self.low)
@@ -51,19 +60,21 @@ class Family(Configured):
     def statistic(self, reward: Any) -> float:
         """What a reward adds to the sum of its arm; an error if the family cannot produce such a reward."""
         try:
+            if isinstance(reward, (str, bytes)):  # float() would take digits
+                raise TypeError
             value = float(reward)
         except (TypeError, ValueError, OverflowError):
             raise ValueError(f"reward must be a number, got {reward!r}") from None
         if not math.isfinite(value):
             raise ValueError(f"reward must be finite, got {reward!r}")
-        if abs(value) >= LARGEST:
-            raise ValueError(f"reward must be less than {LARGEST:g} in size, got {reward!r}")
+        if abs(value) >= MAX_VALUE:
+            raise ValueError(f"reward must be less than {MAX_VALUE:g} in size, got {reward!r}")
         return value
 
     def check_sums(self, pulls: Array, sums: Any) -> Array:
         """What ``pulls`` rewards of every arm add up to; an error if the family cannot produce such sums."""
         checked = array("sums", sums, pulls.size)
-        refuse("sums", f"be less than {LARGEST:g} in size", checked, np.abs(checked) >= LARGEST)
+        refuse("sums", f"be less than {MAX_VALUE:g} in size", checked, np.abs(checked) >= MAX_VALUE)
         refuse("sums", "be 0 where pulls are 0", checked, (pulls == 0.0) & (checked != 0.0))
         return checked
 
@@ -85,7 +96,7 @@ class Family(Configured):
 
 @dataclass(frozen=True, eq=False)
 class Gaussian(Family):
-    """Normal rewards with known variance: one for all arms, or one an arm.
+    """Normal rewards with known variance: one for all arms, or one per arm.
 
     Example:
         >>> Gaussian(variance=[1.0, 4.0]).scales(2)
@@ -98,7 +109,7 @@ class Gaussian(Family):
     def __post_init__(self) -> None:
         numbers = array("variance", np.atleast_1d(np.asarray(self.variance)))
         refuse("variance", "be positive", numbers, numbers <= 0.0)
-        object.__setattr__(self, "variance", float(numbers[0]) if np.ndim(self.variance) == 0 else numbers)
+        self._set(variance=float(numbers[0]) if np.ndim(self.variance) == 0 else numbers)
 
     def scales(self, arms: int) -> Array:
         """The variance of every arm."""

@@ -8,26 +8,31 @@ from fairbai.kernels.rates import spare_share
 from fairbai.problems.checks import Array, Numbers
 from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.rates import Bounded, Constant, Limits, Rate
+from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
 
 
 @dataclass(frozen=True, eq=False)
 class Instance:
     """A bandit problem with fairness rates; everything is checked here, once.
 
+    ``family`` and ``rates`` also take short forms, such as ``family="bernoulli"`` and ``rates=0.2``.
+
     Attributes:
-        means: The mean reward of every arm.
+        means: The mean reward of each arm.
         family: The reward family of all arms.
-        rates: The share of the trials that every arm is guaranteed.
+        rates: The share of the trials that each arm is guaranteed.
         floors: The rates at these means.
         spare: What the floors leave: 1 - sum(floors).
-        scales: The known variance of every arm (1 where the family has none).
-        limits: The limits beside the floors, if the rates are ``rates.Bounded``; else None.
+        scales: The known variance of each arm (1 if the family has none).
+        limits: The limits beyond the floors, if the rates are ``rates.Bounded``; else None.
 
     Example:
         >>> import fairbai as fb
         >>> instance = fb.Instance([0.5, 0.3, 0.1], family=fb.Bernoulli(), rates=fb.rates.Constant(0.2))
         >>> instance.best_arm, round(instance.spare, 12)
         (0, 0.4)
+        >>> fb.Instance([0.5, 0.3, 0.1], family="bernoulli", rates=0.2).rates
+        Constant(floor=0.2)
     """
 
     means: Array
@@ -38,13 +43,8 @@ class Instance:
     scales: Array = field(init=False, repr=False)
     limits: Limits | None = field(init=False, repr=False)
 
-    def __init__(self, means: Numbers, family: Family | None = None, rates: Rate | None = None) -> None:
-        family = Gaussian() if family is None else family
-        rates = Constant() if rates is None else rates
-        if not isinstance(family, Family):
-            raise ValueError(f"family must be a family such as fairbai.Bernoulli(), got {family!r}")
-        if not isinstance(rates, Rate):
-            raise ValueError(f"rates must be a rate such as fairbai.rates.Constant(0.1), got {rates!r}")
+    def __init__(self, means: Numbers, family: FamilyForm = None, rates: RateForm = None) -> None:
+        family, rates = family_of(family), rates_of(rates)
         checked = family.check_means(means)
         floors = rates.floors(checked)
         values = {

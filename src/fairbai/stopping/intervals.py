@@ -17,7 +17,7 @@ import numpy as np
 from fairbai.kernels.families import divergence
 from fairbai.kernels.stopping import scores as kernels
 from fairbai.problems.checks import Array
-from fairbai.problems.families import LARGEST, Family, Gaussian
+from fairbai.problems.families import MAX_VALUE, Family, Gaussian
 from fairbai.stopping.rules import Mixture, TwoSidedMixture
 
 STEPS = 200  # of a bisection, which stops earlier when no number is left between its ends
@@ -54,8 +54,8 @@ def intervals(
 
 
 def _domain(family: Family) -> tuple[float, float]:
-    low = family.low if family.low > -LARGEST else -math.inf
-    return low, family.high if family.high < LARGEST else math.inf
+    low = family.low if family.low > -MAX_VALUE else -math.inf
+    return low, family.high if family.high < MAX_VALUE else math.inf
 
 
 def _gaussian(mean: float, count: float, variance: float, kappa: float, log_level: float) -> tuple[float, float]:

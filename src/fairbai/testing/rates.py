@@ -5,12 +5,12 @@ import json
 import numpy as np
 
 from fairbai.identifier import Identifier
-from fairbai.problems import Bernoulli, Exponential, Family, Gaussian, Instance, Poisson
+from fairbai.problems import Family, Instance
 from fairbai.problems.checks import Array
 from fairbai.problems.rates import Rate
+from fairbai.stopping import Heuristic, Mixture
 
 ROUNDING = 1e-9
-FAMILIES: tuple[Family, ...] = (Gaussian(), Bernoulli(), Poisson(), Exponential())
 
 
 def check_rate(rate: Rate, arms: int = 4, draws: int = 200, trials: int = 300, seed: int = 0) -> None:
@@ -37,7 +37,8 @@ def check_rate(rate: Rate, arms: int = 4, draws: int = 200, trials: int = 300, s
     floors = np.array([_checked_floors(rate, row) for row in means])
     assert np.array_equal(rate.floors_batch(means), floors), f"{rate!r}: many means at once give other floors"
     _check_form(rate)
-    for family in FAMILIES:
+    for kind in Family.in_library():
+        family = kind()
         _check_experiment(rate, Instance(np.linspace(0.8, 0.2, arms), family, rate), trials, seed)
 
 
@@ -73,7 +74,8 @@ def _check_form(rate: Rate) -> None:
 def _check_experiment(rate: Rate, instance: Instance, trials: int, seed: int) -> None:
     """After a decision that comes early, every floor at the estimated means is met."""
     arms = instance.means.size
-    identifier = Identifier(arms, 0.4, family=instance.family, rates=rate, seed=seed)
+    stopping = Mixture() if Mixture().proved(instance.family) else Heuristic()
+    identifier = Identifier(arms, 0.4, family=instance.family, rates=rate, stopping=stopping, seed=seed)
     rewards = instance.family.sample(instance.means, np.random.default_rng(seed), 100 * trials)
     for row in rewards:
         if identifier.stopped:

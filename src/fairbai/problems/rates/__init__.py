@@ -1,4 +1,4 @@
-"""Fairness rates: the share of the trials that every arm is guaranteed, and the share that it may have at most."""
+"""Fairness rates: the share of the trials that each arm is guaranteed, and the largest share that it may have."""
 
 from fairbai.problems.rates.blended import blended
 from fairbai.problems.rates.bounded import Bounded, Group, Limits

@@ -11,7 +11,7 @@ from fairbai.problems import checks
 from fairbai.problems.checks import SUM_TOLERANCE, Array, Numbers, frozen
 from fairbai.problems.rates.constant import Constant
 
-LEAST = 1e-12  # of a ceiling: one trial in a million millions
+MIN_CEILING = 1e-12  # one trial in a million millions
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class Group:
 
 
 class Limits(NamedTuple):
-    """The limits of a number of arms, as the kernels take them.
+    """The limits for a number of arms, as the kernels take them.
 
     Attributes:
-        floors: One an arm.
-        ceilings: One an arm.
-        groups: The number of every arm's group; -1 for an arm in none.
-        group_floors: The floor of group g at place g; 0 where there is no such group.
+        floors: One per arm.
+        ceilings: One per arm.
+        groups: The number of each arm's group; -1 for an arm in none.
+        group_floors: The floor of group g at index g; 0 if there is no such group.
         centre: Shares within all limits: the floors, raised in proportion to the distance from the ceilings.
-        slack: How much play is left where there is least: 0 if some limit is met by one share only.
+        slack: How much room the tightest limit leaves; 0 if some limit is met by one share only.
     """
 
     floors: Array
@@ -66,8 +66,8 @@ class Bounded(Constant):
     floor. No arm may be in two groups.
 
     Args:
-        floor: One for all arms, or one an arm.
-        ceiling: One for all arms, or one an arm; positive, because an arm that is never tried cannot be judged.
+        floor: One for all arms, or one per arm.
+        ceiling: One for all arms, or one per arm; positive, because an arm that is never tried cannot be judged.
         groups: Groups, such as ``Group([0, 1], floor=0.4)`` or ``{"arms": [0, 1], "floor": 0.4}``.
 
     Example:
@@ -82,13 +82,13 @@ class Bounded(Constant):
     def __post_init__(self) -> None:
         super().__post_init__()
         if np.ndim(self.ceiling) == 0:
-            object.__setattr__(
-                self, "ceiling", checks.number("ceiling", self.ceiling, LEAST, 1.0, f"in [{LEAST:g}, 1]")
-            )
+            expected = f"in [{MIN_CEILING:g}, 1]"
+            self._set(ceiling=checks.number("ceiling", self.ceiling, MIN_CEILING, 1.0, expected))
         else:
             ceilings = checks.array("ceiling", self.ceiling)
-            checks.refuse("ceiling", f"be in [{LEAST:g}, 1]", ceilings, (ceilings < LEAST) | (ceilings > 1.0))
-            object.__setattr__(self, "ceiling", ceilings)
+            wrong = (ceilings < MIN_CEILING) | (ceilings > 1.0)
+            checks.refuse("ceiling", f"be in [{MIN_CEILING:g}, 1]", ceilings, wrong)
+            self._set(ceiling=ceilings)
         if isinstance(self.groups, (str, dict)) or not isinstance(self.groups, Sequence):
             raise ValueError(f"groups must be a list of groups, got {self.groups!r}")
         groups = tuple(_group(form) for form in self.groups)
@@ -97,14 +97,14 @@ class Bounded(Constant):
             for arm in seen.intersection(group.arms):
                 raise ValueError(f"groups must not overlap, got arm {arm} in two of them")
             seen.update(group.arms)
-        object.__setattr__(self, "groups", groups)
+        self._set(groups=groups)
 
     def floors(self, means: Numbers) -> Array:
-        """The floors, whatever the means; with all other limits checked for so many arms."""
+        """The floors, whatever the means; checks all other limits for this number of arms too."""
         return self.limits(len(means)).floors
 
     def limits(self, arms: int) -> Limits:
-        """The limits of so many arms; an error if they contradict each other."""
+        """The limits for this number of arms; an error if they contradict each other."""
         floors = Constant.floors(self, np.zeros(arms))
         one = np.full(arms, self.ceiling) if np.ndim(self.ceiling) == 0 else self.ceiling
         ceilings = checks.array("ceiling", one, arms)
@@ -112,21 +112,21 @@ class Bounded(Constant):
         most = float(ceilings.sum())
         if most < 1.0 - SUM_TOLERANCE:
             raise ValueError(f"ceilings must sum to at least 1, got {most:.12g}")
-        groups, group_floors, play = self._numbered(floors, ceilings)
+        groups, group_floors, room = self._numbered(floors, ceilings)
         forced = _forced(floors, groups, group_floors)
         if forced > 1.0 + SUM_TOLERANCE:
-            raise ValueError(f"floors of arms and groups must ask for at most 1 together, got {forced:.12g}")
+            raise ValueError(f"floors of arms and groups together must ask for at most 1, got {forced:.12g}")
         if forced > 1.0:
             floors, group_floors = floors / forced, group_floors / forced
         centre = floors.copy()
         kernels.fill_up(ceilings, groups, group_floors, centre, np.empty((2, arms)))
-        slack = max(0.0, min(play, 1.0 - forced, most - 1.0, float((ceilings - floors).min())))
+        slack = max(0.0, min(room, 1.0 - forced, most - 1.0, float((ceilings - floors).min())))
         return Limits(frozen(floors), ceilings, frozen(groups), frozen(group_floors), frozen(centre), slack)
 
     def _numbered(self, floors: Array, ceilings: Array) -> tuple[Array, Array, float]:
-        """The group of every arm, the floors of the groups, and the least play that a group has."""
+        """The group of every arm, the floors of the groups, and the least room that a group has."""
         arms = floors.size
-        groups, group_floors, play = np.full(arms, -1.0), np.zeros(arms), 1.0
+        groups, group_floors, room = np.full(arms, -1.0), np.zeros(arms), 1.0
         for number, group in enumerate(self._groups):
             if max(group.arms) >= arms:
                 raise ValueError(f"groups must hold arms below {arms}, got arm {max(group.arms)}")
@@ -137,8 +137,8 @@ class Bounded(Constant):
                     f"floor of a group must be at most the sum of its ceilings ({most:.12g}), got {group.floor!r}"
                 )
             groups[members], group_floors[number] = number, min(group.floor, most)
-            play = min(play, most - group.floor)
-        return groups, group_floors, play
+            room = min(room, most - group.floor)
+        return groups, group_floors, room
 
     @property
     def _groups(self) -> tuple[Group, ...]:

@@ -16,7 +16,7 @@ class Rate(Configured):
 
     @abstractmethod
     def floors(self, means: Numbers) -> Array:
-        """The floor of every arm: not negative, with a sum of at most 1."""
+        """The floor of each arm: not negative, with a sum of at most 1."""
 
     def floors_batch(self, means: Array) -> Array:
         """``floors`` for every row of a matrix of means."""
@@ -25,7 +25,7 @@ class Rate(Configured):
 
 @dataclass(frozen=True, eq=False)
 class Constant(Rate):
-    """Floors that are known beforehand: one for all arms, or one an arm.
+    """Floors that are known beforehand: one for all arms, or one per arm.
 
     Example:
         >>> Constant(0.1).floors([0.3, 0.2, 0.1])
@@ -37,9 +37,9 @@ class Constant(Rate):
     def __post_init__(self) -> None:
         if np.ndim(self.floor) == 0:
             floor = checks.number("floor", self.floor, 0.0, 1.0, "in [0, 1]")
-            object.__setattr__(self, "floor", floor)
+            self._set(floor=floor)
         else:
-            object.__setattr__(self, "floor", checks.floors("floor", self.floor, np.size(self.floor)))
+            self._set(floor=checks.floors("floor", self.floor, np.size(self.floor)))
 
     def floors(self, means: Numbers) -> Array:
         """The floors, whatever the means."""

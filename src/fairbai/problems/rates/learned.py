@@ -23,7 +23,7 @@ class _Learned(Rate):
     code: ClassVar[int]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p0", checks.number("p0", self.p0, 0.0, 1.0, "in [0, 1]"))
+        self._set(p0=checks.number("p0", self.p0, 0.0, 1.0, "in [0, 1]"))
 
     def floors(self, means: Numbers) -> Array:
         """The floors at these means."""
@@ -67,8 +67,7 @@ class Softmax(_Learned):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        temperature = checks.number("temperature", self.temperature, 1e-300, 1e300, "positive")
-        object.__setattr__(self, "temperature", temperature)
+        self._set(temperature=checks.number("temperature", self.temperature, 1e-300, 1e300, "positive"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,4 +121,4 @@ class Custom(Rate):
 
     def to_dict(self) -> dict[str, Any]:
         """Not possible: a function has no JSON form."""
-        raise ValueError("custom rates cannot be written as JSON: a function has no such form")
+        raise ValueError("custom rates cannot be written as JSON: a function has no JSON form")
