@@ -46,12 +46,12 @@ def trajectory(runs: int) -> Figure:
     for floor, whose in ((0.08, "arms 0, 1 and 2"), (0.2, "arm 3")):
         left.axhline(floor, color=style.BLACK, linewidth=0.8)
         left.text(rounds[-1], floor - 0.01, f"floor of {whose} ", ha="right", va="top", fontsize=7)
-    left.set(xlabel="trial", ylabel="share of the trials", ylim=(0, 0.7), title="Who got how much")
+    left.set(xlabel="trial", ylabel="share of the trials", ylim=(0, 0.7), title="Shares of the arms")
     left.legend(loc="upper right", ncols=2)
     part = [100.0 * one.glr / one.threshold for one in history]
     right.plot(rounds, part, color=style.BLUE, label="evidence (GLR)")
     right.axhline(100.0, color=style.VERMILLION, linestyle="--", label="threshold for δ = 0.05")
-    right.set(xlabel="trial", ylabel="% of the evidence that is needed", ylim=(0, 119), title="When it is enough")
+    right.set(xlabel="trial", ylabel="% of the evidence needed", ylim=(0, 119), title="Evidence until the stop")
     right.legend(loc="center left")
     for panel in (left, right):
         panel.set(xscale="log", xlim=(10, rounds[-1]))
@@ -67,9 +67,9 @@ def price(runs: int) -> Figure:
         for floor in floors
     ]
     figure, (left, right) = style.panels(style.TWO_COLUMNS, 2.6, columns=2)
-    left.plot(floors, [one.upper_bound for one in prices], color=style.GREY, linestyle="--", label="never more than")
+    left.plot(floors, [one.upper_bound for one in prices], color=style.GREY, linestyle="--", label="upper bound")
     left.plot(floors, [one.ratio for one in prices], color=style.BLUE, label="price of fairness")
-    left.set(xlabel="floor of every page", ylabel="trials with floors / without", title="The price")
+    left.set(xlabel="floor of every page", ylabel="trials with floors / without", title="Price of fairness")
     left.legend()
     weights = [
         fb.solve(fb.Instance(PAGES, family=fb.Bernoulli(), rates=fb.rates.Constant(floor))).weights for floor in floors
@@ -84,7 +84,7 @@ def price(runs: int) -> Figure:
         )
     right.plot(floors, floors, color=style.BLACK, linewidth=0.8)
     right.text(0.06, 0.045, "the floor", fontsize=7)
-    right.set(xlabel="floor of every page", ylabel="optimal share", ylim=(0, 0.6), title="Who pays it")
+    right.set(xlabel="floor of every page", ylabel="optimal share", ylim=(0, 0.6), title="Optimal shares")
     right.legend()
     return figure
 
@@ -116,7 +116,7 @@ def rules(runs: int) -> Figure:
     """Trials against violation of five rules, for floors that are known and for floors that are learned."""
     means = np.linspace(2.0, 0.0, 6)
     cases = {
-        "floors known beforehand": fb.rates.blended(fb.Instance(means), 0.8, 0.1),
+        "floors known in advance": fb.rates.blended(fb.Instance(means), 0.8, 0.1),
         "floors learned from the means": fb.rates.InverseGap(0.8),
     }
     compared = {
