@@ -19,7 +19,7 @@ from fairbai.reproduction.errata import Erratum
 from fairbai.reproduction.past.section import Section
 from fairbai.reproduction.studies import Results
 
-RUNS = 20  # the smallest number for which the findings of the test are beyond chance
+RUNS = 4
 
 
 @dataclass(frozen=True)

@@ -134,9 +134,9 @@ def _findings(results: Results, pairs: list[Pair]) -> list[str]:
     runs = len(results.paper.runs(pairs[0].scenario.name, "F-TaS", "heuristic"))
     lines = [
         f"On average over {runs:,} runs, {RULE} takes fewer trials than F-TaS and violates the floors less in "
-        f"{sum(pair.better for pair in pairs)} of the {len(pairs)} pairs of setting and δ: {saved.mean():.1%} fewer "
-        f"trials on average, from {saved.min():.1%} to {saved.max():.1%}. In {sum(pair.significant for pair in pairs)} "
-        "pairs both 95 % intervals exclude equality."
+        f"{sum(pair.better for pair in pairs)} of the {len(pairs)} pairs of setting and δ; it takes "
+        f"{_fewer(saved.mean())} trials on average, from {_fewer(saved.min())} to {_fewer(saved.max())}. In "
+        f"{sum(pair.significant for pair in pairs)} pairs both 95 % intervals exclude equality."
     ]
     for constraints, words in CONSTRAINTS.items():
         gains = [1.0 / pair.fairer[0] for pair in pairs if pair.scenario.constraints == constraints]
@@ -148,11 +148,15 @@ def _findings(results: Results, pairs: list[Pair]) -> list[str]:
     extra = np.array([pair.extra for pair in pairs])
     settled = np.array([pair.settled[0] for pair in pairs])
     lines.append(
-        f"Settling adds {extra.mean():.2%} to its trials on average ({extra.max():.2%} at most), which is still "
-        f"{1.0 - settled.mean():.1%} fewer than F-TaS takes; the largest violation of any run with pre-specified "
+        f"Settling adds {extra.mean():.2%} to its trials on average ({extra.max():.2%} at most), which makes "
+        f"{_fewer(1.0 - settled.mean())} than F-TaS takes; the largest violation of any run with pre-specified "
         f"floors is then {worst:g}."
     )
     return lines
+
+
+def _fewer(share: float) -> str:
+    return f"{abs(share):.1%} {'fewer' if share >= 0.0 else 'more'}"
 
 
 def _figure(pairs: list[Pair]) -> "Figure":

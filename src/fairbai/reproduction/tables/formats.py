@@ -156,7 +156,7 @@ def to_html(cells: Sequence[TableCell]) -> str:
         heading = f"{TITLES.get(table, table)}: {agreeing} of {total} published numbers agree with ours"
         parts.append(f"<h3>{html.escape(heading)}</h3>")
         for place, constraints in enumerate(CONSTRAINTS.values()):
-            parts += _html_table(constraints.capitalize(), blocks, slice(4 * place, 4 * place + 4))
+            parts += _html_table(f"With {constraints}", blocks, slice(4 * place, 4 * place + 4))
     return "\n".join([*parts, *(f'<p class="note">{html.escape(note)}</p>' for note in NOTES), ""])
 
 
