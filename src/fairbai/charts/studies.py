@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMNS = 3  # panels side by side
+SHARE = "mean share at the stop, with the range of 80 % of the runs"
 MAX_TICKS = 30  # labelled arms on an axis
 FEW_ARMS = 8  # of which two panels fit side by side
-RANGE = (10.0, 90.0)  # percentiles of the bars' whiskers
+RANGE = (10.0, 90.0)  # percentiles, for whiskers
+MEAN: dict[str, Any] = {"marker": "D", "markersize": 3.2, "markerfacecolor": "white", "markeredgecolor": style.BLACK}
 
 Ways = Mapping[str, Runs]
 
@@ -70,51 +72,44 @@ def stopping_times(instance: str, ways: Ways) -> "Figure":
     """Boxes of the trials until the stop, one row per way and one panel per delta, with the lower bound."""
     figure, panels = _panels(ways, height=0.8 + 0.28 * len(ways))
     for axes, (delta, column) in panels.items():
-        axes.boxplot(
-            [runs.stopping_time[:, column] for runs in ways.values()],
-            positions=range(len(ways)),
-            orientation="horizontal",
-            widths=0.6,
-            whis=RANGE,
-            showfliers=False,
-            showmeans=True,
-            patch_artist=True,
-            meanprops={"marker": "D", "markersize": 3.2, "markerfacecolor": "white", "markeredgecolor": style.BLACK},
-            medianprops={"color": style.BLACK, "linewidth": 1.4},
-        )
-        for patch, look in zip(axes.patches, style.looks(len(ways)), strict=True):
-            patch.set(**look.bar)
+        _boxes(axes, ways, column)
         bound = next(iter(ways.values())).lower_bounds[column]
         if np.isfinite(bound):
             axes.axvline(bound, color=style.VERMILLION, linestyle="--", linewidth=1.0, label="lower bound")
         style.log_axis(axes, horizontal=True)
         axes.set_title(f"{instance}, $\\delta = {delta:g}$")
         axes.set_xlabel("trials until the stop")
-        axes.set_yticks(range(len(ways)), list(ways))
-        for place, runs in enumerate(ways.values()):
-            if missing := int(runs.censored[:, column].sum()):
-                text: dict[str, Any] = {
-                    "ha": "right",
-                    "va": "center",
-                    "fontsize": 6,
-                    "transform": axes.get_yaxis_transform(),
-                }
-                axes.text(1.0, place - 0.42, f"{missing} of {len(runs)} given up", **text)
         axes.grid(visible=False, axis="y")
     first = next(iter(panels))
+    first.set_yticks(range(len(ways)), list(ways))
     first.invert_yaxis()
-    first.plot(
-        [],
-        [],
-        label="mean; boxes hold 50 %, whiskers 80 % of the runs",
-        linestyle="none",
-        marker="D",
-        markersize=3.2,
-        mfc="w",
-        mec="k",
-    )
+    first.plot([], [], label="mean; boxes hold 50 %, whiskers 80 % of the runs", linestyle="none", **MEAN)
     style.legend_below(figure, first, 2)
     return figure
+
+
+def _boxes(axes: "Axes", ways: Ways, column: int) -> None:
+    """A box per way, and beside it how many runs gave no answer."""
+    axes.boxplot(
+        [runs.stopping_time[:, column] for runs in ways.values()],
+        positions=range(len(ways)),
+        orientation="horizontal",
+        widths=0.6,
+        whis=RANGE,
+        showfliers=False,
+        showmeans=True,
+        patch_artist=True,
+        manage_ticks=False,
+        meanprops=MEAN,
+        medianprops={"color": style.BLACK, "linewidth": 1.4},
+    )
+    for patch, look in zip(axes.patches, style.looks(len(ways)), strict=True):
+        patch.set(**look.bar)
+    at_the_right = axes.get_yaxis_transform()
+    for place, runs in enumerate(ways.values()):
+        if missing := int(runs.censored[:, column].sum()):
+            words = f"{missing} of {len(runs)} given up"
+            axes.text(1.0, place - 0.42, words, transform=at_the_right, ha="right", va="center", fontsize=6)
 
 
 @style.applied()
@@ -131,7 +126,7 @@ def shares(instance: str, ways: Ways) -> "Figure":
         found = 100.0 * shares_at_the_stop(runs, column)
         middle, reach = found.mean(axis=0), np.percentile(found, RANGE, axis=0)
         error = np.abs(np.clip([reach[0] - middle, reach[1] - middle], [[-np.inf], [0.0]], [[0.0], [np.inf]]))
-        axes.bar(range(arms), middle, width=0.7, yerr=error, error_kw={"elinewidth": 0.7}, label="share", **look.bar)
+        axes.bar(range(arms), middle, width=0.7, yerr=error, error_kw={"elinewidth": 0.7}, label=SHARE, **look.bar)
         if runs.floors:
             edges = np.arange(arms)[:, None] + [-0.45, 0.45]
             axes.hlines(100.0 * np.array(runs.floors), *edges.T, color=style.VERMILLION, linewidth=1.8, label="floor")
@@ -143,10 +138,7 @@ def shares(instance: str, ways: Ways) -> "Figure":
     for axes in panels[len(ways) - columns : len(ways)]:  # the last of each column
         axes.tick_params(labelbottom=True)
         axes.set_xlabel("arm")
-    handles, labels = panels[0].get_legend_handles_labels()
-    order = sorted(zip(labels, handles, strict=True), key=lambda pair: pair[0] != "share")
-    words = {"share": "mean share at the stop, 10 to 90 % of the runs", "floor": "floor"}
-    figure.legend([one for _, one in order], [words[label] for label, _ in order], loc="outside lower center", ncols=2)
+    style.legend_below(figure, panels[0], 2)
     return figure
 
 
