@@ -95,5 +95,5 @@ def test_matplotlib_is_imported_for_figures_only_and_pyplot_never() -> None:
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.style", None)
-    with pytest.raises(ImportError, match=r"pip install 'fairbai\[report\]'"):
+    with pytest.raises(ImportError, match=r"pip install '\.\[report\]'"):
         runpy.run_path(str(style.__file__))

@@ -86,6 +86,31 @@ def test_simulate_again_adds_runs(capsys: Capture, study: Path) -> None:
     assert found[0]["stopping_time"] == simulated().summary().rows[0].stopping_time
 
 
+def test_simulate_draws_figures(capsys: Capture, study: Path) -> None:
+    text = run(capsys, "simulate", "study.toml", "--quiet", "--figures", "drawn")
+    assert text.endswith("figures are in drawn\n")
+    names = {path.name for path in (study / "drawn").glob("*.png")}
+    assert names == {"easy-stopping-times.png", "easy-shares.png", "easy-violations.png"}
+
+
+def test_simulate_tries_a_plan_out(capsys: Capture, study: Path) -> None:
+    printed = run(capsys, "plan", "--means", "1", "0", "--floors", "0.2", "--delta", "0.1", "--json")
+    (study / "plan.json").write_text(printed, encoding="utf-8")
+    found = json.loads(run(capsys, "simulate", "plan.json", "--quiet", "--json", "--runs", "20"))
+    planned = fb.plan([1.0, 0.0], rates=0.2, delta=0.1)
+    runs = fb.simulate(planned.instance, 0.1, stopping=planned.stopping, settle=True, runs=20)
+    names = {"instance": "plan", "sampling": "fair_top_two", "stopping": "proved", "settle": True}
+    assert found == [names | runs.summary().to_dicts()[0]]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"arms": [1], "delta": 0.1}', '{"arms": [], "delta": 0.1}'])
+def test_a_file_that_is_no_plan(capsys: Capture, study: Path, text: str) -> None:
+    (study / "plan.json").write_text(text, encoding="utf-8")
+    assert "plan.json is not a plan: give the output of fairbai plan --json" in complaint(
+        capsys, "simulate", "plan.json", "--quiet"
+    )
+
+
 def test_simulate_shows_a_progress_bar(capsys: Capture, study: Path) -> None:
     assert main(["simulate", "study.toml"]) == 0
     printed = capsys.readouterr()

@@ -109,10 +109,10 @@ def test_without_the_report_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """The error says what to install."""
     runs = some(count=1)
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"this needs pandas: pip install 'fairbai\[report\]'"):
+    with pytest.raises(ImportError, match=r"this needs pandas: pip install '\.\[report\]'"):
         runs.to_pandas()
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"this needs pyarrow: pip install 'fairbai\[report\]'"):
+    with pytest.raises(ImportError, match=r"this needs pyarrow: pip install '\.\[report\]'"):
         runs.save(tmp_path / "runs.parquet")
     assert len(runs.summary().rows) == 2  # needs neither
 

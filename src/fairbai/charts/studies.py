@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMNS = 3  # panels side by side
+SHARE = "mean share at the stop, with the range of 80 % of the runs"
 MAX_TICKS = 30  # labelled arms on an axis
-RANGE = (10.0, 90.0)  # percentiles of the bars' whiskers
+FEW_ARMS = 8  # of which two panels fit side by side
+RANGE = (10.0, 90.0)  # percentiles, for whiskers
+MEAN: dict[str, Any] = {"marker": "D", "markersize": 3.2, "markerfacecolor": "white", "markeredgecolor": style.BLACK}
 
 Ways = Mapping[str, Runs]
 
@@ -69,71 +72,85 @@ def stopping_times(instance: str, ways: Ways) -> "Figure":
     """Boxes of the trials until the stop, one row per way and one panel per delta, with the lower bound."""
     figure, panels = _panels(ways, height=0.8 + 0.28 * len(ways))
     for axes, (delta, column) in panels.items():
-        axes.boxplot(
-            [runs.stopping_time[:, column] for runs in ways.values()],
-            positions=range(len(ways)),
-            orientation="horizontal",
-            widths=0.6,
-            whis=RANGE,
-            showfliers=False,
-            showmeans=True,
-            patch_artist=True,
-            meanprops={"marker": "D", "markersize": 3.2, "markerfacecolor": "white", "markeredgecolor": style.BLACK},
-            medianprops={"color": style.BLACK, "linewidth": 1.4},
-        )
-        for patch, look in zip(axes.patches, style.looks(len(ways)), strict=True):
-            patch.set(**look.bar)
+        _boxes(axes, ways, column)
         bound = next(iter(ways.values())).lower_bounds[column]
         if np.isfinite(bound):
             axes.axvline(bound, color=style.VERMILLION, linestyle="--", linewidth=1.0, label="lower bound")
-        axes.set_xscale("log")
+        style.log_axis(axes, horizontal=True)
         axes.set_title(f"{instance}, $\\delta = {delta:g}$")
         axes.set_xlabel("trials until the stop")
-        axes.set_yticks(range(len(ways)), [_counted(name, runs, column) for name, runs in ways.items()])
         axes.grid(visible=False, axis="y")
     first = next(iter(panels))
+    first.set_yticks(range(len(ways)), list(ways))
     first.invert_yaxis()
-    first.plot([], [], label="mean of the runs", linestyle="none", marker="D", markersize=3.2, mfc="w", mec="k")
+    first.plot([], [], label="mean; boxes hold 50 %, whiskers 80 % of the runs", linestyle="none", **MEAN)
     style.legend_below(figure, first, 2)
     return figure
+
+
+def _boxes(axes: "Axes", ways: Ways, column: int) -> None:
+    """A box per way, and beside it how many runs gave no answer."""
+    axes.boxplot(
+        [runs.stopping_time[:, column] for runs in ways.values()],
+        positions=range(len(ways)),
+        orientation="horizontal",
+        widths=0.6,
+        whis=RANGE,
+        showfliers=False,
+        showmeans=True,
+        patch_artist=True,
+        manage_ticks=False,
+        meanprops=MEAN,
+        medianprops={"color": style.BLACK, "linewidth": 1.4},
+    )
+    for patch, look in zip(axes.patches, style.looks(len(ways)), strict=True):
+        patch.set(**look.bar)
+    at_the_right = axes.get_yaxis_transform()
+    for place, runs in enumerate(ways.values()):
+        if missing := int(runs.censored[:, column].sum()):
+            words = f"{missing} of {len(runs)} given up"
+            axes.text(1.0, place - 0.42, words, transform=at_the_right, ha="right", va="center", fontsize=6)
 
 
 @style.applied()
 def shares(instance: str, ways: Ways) -> "Figure":
     """The mean share of every arm at the stop beside its floor, one panel per way; for the smallest delta."""
     arms = next(iter(ways.values())).pulls.shape[2]
-    width = style.ONE_COLUMN if arms <= 8 else style.TWO_COLUMNS
-    figure, panels = style.panels(width, 0.7 + 1.15 * len(ways), len(ways), 1, sharex=True, sharey=True)
-    for axes, (name, runs), look in zip(panels, ways.items(), style.looks(len(ways)), strict=True):
+    columns = min(2 if arms <= FEW_ARMS else 1, len(ways))
+    rows = -(-len(ways) // columns)
+    figure, panels = style.panels(style.TWO_COLUMNS, 0.7 + 1.15 * rows, rows, columns, sharex=True, sharey=True)
+    for unused in panels[len(ways) :]:
+        unused.set_axis_off()
+    for axes, (name, runs), look in zip(panels, ways.items(), style.looks(len(ways)), strict=False):
         column = int(np.argmin(runs.deltas))
         found = 100.0 * shares_at_the_stop(runs, column)
         middle, reach = found.mean(axis=0), np.percentile(found, RANGE, axis=0)
         error = np.abs(np.clip([reach[0] - middle, reach[1] - middle], [[-np.inf], [0.0]], [[0.0], [np.inf]]))
-        axes.bar(range(arms), middle, width=0.7, yerr=error, error_kw={"elinewidth": 0.7}, label="share", **look.bar)
+        axes.bar(range(arms), middle, width=0.7, yerr=error, error_kw={"elinewidth": 0.7}, label=SHARE, **look.bar)
         if runs.floors:
             edges = np.arange(arms)[:, None] + [-0.45, 0.45]
             axes.hlines(100.0 * np.array(runs.floors), *edges.T, color=style.VERMILLION, linewidth=1.8, label="floor")
         axes.set_title(f"{instance}, {name}, $\\delta = {runs.deltas[column]:g}$")
-        axes.set_ylabel("share in %")
         axes.grid(visible=False, axis="x")
-    step = -(-arms // MAX_TICKS)
-    panels[-1].set_xticks(range(0, arms, step))
-    panels[-1].set_xlabel("arm")
-    handles, labels = panels[0].get_legend_handles_labels()
-    order = sorted(zip(labels, handles, strict=True), key=lambda pair: pair[0] != "share")
-    words = {"share": "mean share at the stop, 10 to 90 % of the runs", "floor": "floor"}
-    figure.legend([one for _, one in order], [words[label] for label, _ in order], loc="outside lower center", ncols=2)
+    panels[0].set_xticks(range(0, arms, -(-arms // MAX_TICKS)))
+    for axes in panels[::columns]:
+        axes.set_ylabel("share in %")
+    for axes in panels[len(ways) - columns : len(ways)]:  # the last of each column
+        axes.tick_params(labelbottom=True)
+        axes.set_xlabel("arm")
+    style.legend_below(figure, panels[0], 2)
     return figure
 
 
 @style.applied()
 def violations(instance: str, ways: Ways) -> "Figure":
     """The share of runs whose largest violation at the stop is at most x, one panel per delta."""
-    figure, panels = _panels(ways, height=2.6 + 0.16 * len(ways), sharey=True)
+    figure, panels = _panels(ways, height=2.4 + 0.1 * len(ways))
     for axes, (delta, column) in panels.items():
         for (name, runs), look in zip(ways.items(), style.looks(len(ways)), strict=True):
             axes.ecdf(100.0 * runs.violation[:, column], label=name, **look.line)
-        axes.set_xlim(left=0.0)
+        most = max(1.0, *(100.0 * float(runs.violation[:, column].max()) for runs in ways.values()))
+        axes.set_xlim(-0.02 * most, 1.04 * most)  # runs without a violation are a line at zero
         axes.set_title(f"{instance}, $\\delta = {delta:g}$")
         axes.set_xlabel("violation at the stop in %")
     first = next(iter(panels))
@@ -149,20 +166,13 @@ def shares_at_the_stop(runs: Runs, column: int) -> Array:
     return found
 
 
-def _panels(ways: Ways, height: float, **shared: bool) -> tuple["Figure", dict["Axes", tuple[float, int]]]:
+def _panels(ways: Ways, height: float) -> tuple["Figure", dict["Axes", tuple[float, int]]]:
     """One panel per delta, from the largest to the smallest, with the column of the runs that it shows."""
     deltas = next(iter(ways.values())).deltas
     order = sorted(range(len(deltas)), key=lambda column: -deltas[column])
     columns = min(COLUMNS, len(deltas))
     rows = -(-len(deltas) // columns)
-    width = style.ONE_COLUMN if columns == 1 else style.TWO_COLUMNS
-    figure, axes = style.panels(width, 0.6 + height * rows, rows, columns, **{"sharey": True, **shared})
+    figure, axes = style.panels(style.TWO_COLUMNS, 0.6 + height * rows, rows, columns, sharey=True)
     for unused in axes[len(deltas) :]:
         unused.set_axis_off()
     return figure, {panel: (deltas[column], column) for panel, column in zip(axes, order, strict=False)}
-
-
-def _counted(name: str, runs: Runs, column: int) -> str:
-    """The name of a way, with the runs that gave no answer."""
-    missing = int(runs.censored[:, column].sum())
-    return f"{name} ({missing} given up)" if missing else name

@@ -96,8 +96,8 @@ ALGORITHMS: dict[str, Look] = {
 
 
 def looks(count: int) -> list[Look]:
-    """So many looks that differ, for things without a look of their own."""
-    colors = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, GREY)
+    """So many looks that differ, for things without a look of their own; vermillion is left for limits."""
+    colors = (BLUE, ORANGE, GREEN, PURPLE, SKY, GREY)
     lines, hatches = ("-", "--", "-.", _DOTS, _DASH_DOT_DOT), ("", "///", "...", "xxx", "\\\\\\")
     markers = "os^vDP*X"
     return [
@@ -149,12 +149,13 @@ def spread(figure: Figure) -> None:
     figure.set_layout_engine("constrained", wspace=0.08)
 
 
-def log_axis(axes: Axes) -> None:
-    """A logarithmic vertical axis with plain numbers: 1, 2, 5, 10 and so on."""
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter("{x:g}")
+def log_axis(axes: Axes, horizontal: bool = False) -> None:
+    """A logarithmic axis, vertical unless it is to be horizontal, with plain numbers: 1, 2, 5, 10 and so on."""
+    axes.set(**{"xscale" if horizontal else "yscale": "log"})
+    axis = axes.xaxis if horizontal else axes.yaxis
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter("{x:g}")
 
 
 def legend_below(figure: Figure, axes: Axes, columns: int, *more: Axes) -> None:
