@@ -62,6 +62,7 @@ def test_means_have_their_intervals() -> None:
     assert best["error_y"]["array"] == [0.0]  # an end at infinity
     assert round(best["error_y"]["arrayminus"][0], 9) == 0.1
     assert others["x"] == ["a"]
+    assert (best["name"], drawn(decided=True)["means"]["data"][0]["name"]) == ("best so far", "best arm")
     means = drawn(config={"family": {"kind": "bernoulli"}})["means"]
     assert means["data"][0]["y"] == [30.0]
     assert "%" in means["layout"]["yaxis"]["title"]["text"]
