@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from fairbai import __version__
 from fairbai.service.domain import answers
 from fairbai.service.http.answers import Planned
-from fairbai.service.http.replay import MAX_DIFFERENCE
+from fairbai.service.reading.replay import MAX_DIFFERENCE
 from fairbai.service.storage.schema import experiments
 from fairbai.service.storage.settings import ServerSettings
 from tests.service.running import Local, address, ask, create, play, running, tell
@@ -344,7 +344,9 @@ def test_shares_to_less_than_a_trial_are_called_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow_without_jit
-def test_replay(tmp_path: Path) -> None:
+@pytest.mark.parametrize("short", [0, 2_000])  # in a process, and in a thread
+def test_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short: int) -> None:
+    monkeypatch.setattr("fairbai.service.http.replay.SHORT", short)
     with running(address(tmp_path), "admin") as client:
         at = create(client)
         play(client, at, 20)
@@ -359,7 +361,8 @@ def test_replay(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow_without_jit
-def test_replay_of_a_large_difference(tmp_path: Path) -> None:
+def test_replay_of_a_large_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairbai.service.http.replay.SHORT", 0)
     with running(address(tmp_path), "admin") as client:
         at = create(client)
         play(client, at, 3)
@@ -430,6 +433,19 @@ def test_report_is_one_file_in_which_labels_are_text(tmp_path: Path) -> None:
         assert json.loads(reader.data)["shares"]["data"][0]["x"][0] == "&lt;script&gt;alert(1)&lt;/scrip…"
         policy = next(value for name, value in reader.attributes if name == "content" and "script-src" in str(value))
         assert "script-src 'sha256-" in str(policy)
+
+
+def test_settings_of_a_report_are_words(tmp_path: Path) -> None:
+    with running(address(tmp_path), "admin") as client:
+        groups = [{"arms": [1, 2], "floor": 0.5}]
+        at = create(client, rates={"kind": "bounded", "floor": [0.1, 0.2, 0.1], "ceiling": 0.6, "groups": groups})
+        reader = Reader()
+        reader.feed(client.get(f"{at}/report").text)
+        settings = reader.text[reader.text.index("Setting") :]
+        assert "Risk of a wrong answer (δ)10 %" in settings
+        assert "Guaranteed sharesbounded (floor a: 10 %, b: 20 %, c: 10 %; ceiling 60 %; groups b, c: 50 %)" in settings
+        assert "Sampling rulefair top two" in settings
+        assert "{" not in settings
 
 
 @pytest.mark.parametrize("call", ["figures", "summary", "audit", "report", "stream", "audit/replay"])

@@ -69,7 +69,7 @@ def test_replay_gives_the_stored_state(client: Local, tmp_path: Path) -> None:
         ("DELETE FROM events WHERE sequence = 5", "event"),
         ("UPDATE experiments SET observed = observed + 1", "observed is"),
         ("DELETE FROM history WHERE trials < 9", "points of the history"),
-        ("UPDATE events SET data = '{' WHERE sequence = 1", "event 1 (created) cannot be repeated"),
+        ("UPDATE events SET data = '{' WHERE sequence = 1", "event 1 (created) cannot be replayed"),
         ("UPDATE events SET kind = 'told' WHERE sequence = 1", "event 1 must be created, got told"),
     ],
 )

@@ -167,7 +167,7 @@ def test_keys_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert key not in shown
     assert main(["keys", "revoke", name, *database]) == 0
     assert main(["keys", "revoke", "nothing", *database]) == 2
-    assert "key must be the id of a key, got 'nothing'" in capsys.readouterr().err
+    assert "No key has the id 'nothing'" in capsys.readouterr().err
 
 
 def test_keys_are_listed_without_a_new_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ SERVE_EXAMPLES = """examples:
   fairbai serve --demo
   fairbai serve --database postgresql://user@host/name --workers 4 --host 0.0.0.0 --port 8000
 
-The first start on an empty database prints an admin key. On SQLite one process writes; use PostgreSQL for more.
+The first start on an empty database prints an admin key. SQLite allows one process; use PostgreSQL for more.
 """
 KEYS_EXAMPLES = """examples:
   fairbai keys create --role writer --name "web shop"
@@ -23,28 +23,30 @@ KEYS_EXAMPLES = """examples:
 VERIFY_EXAMPLES = """examples:
   fairbai verify --database sqlite:///fairbai.db
 
-Replays the log of every experiment and compares with what is stored; the exit code is 1 if anything differs.
+Replays the log of every experiment and compares the result with what is stored; the exit code is 1 if they differ.
 """
 
 
 def add_serve(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``fairbai serve``."""
     _add_database(parser)
-    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8000, help="the port to listen on (default: 8000)")
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (default: 1; SQLite: 1)")
-    parser.add_argument("--demo", action="store_true", help="play an experiment with simulated visitors")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8000, help="port to listen on (default: 8000)")
+    parser.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="number of processes (default: 1; SQLite allows only 1)"
+    )
+    parser.add_argument("--demo", action="store_true", help="run an experiment with simulated visitors")
 
 
 def add_keys(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``fairbai keys``."""
     actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION", dest="action")
-    create = actions.add_parser("create", help="make a key; it is shown only once")
+    create = actions.add_parser("create", help="create a key; it is shown only once")
     create.add_argument("--role", choices=["admin", "writer", "reader"], required=True, help="what the key may do")
-    create.add_argument("--name", default="", help="whose key it is")
-    shown = actions.add_parser("list", help="show all keys, without their secrets")
-    revoke = actions.add_parser("revoke", help="end a key")
-    revoke.add_argument("key", help="its id")
+    create.add_argument("--name", default="", help="who uses the key")
+    shown = actions.add_parser("list", help="list all keys, without their secrets")
+    revoke = actions.add_parser("revoke", help="revoke a key")
+    revoke.add_argument("key", help="the id of the key")
     for action in (create, shown, revoke):
         _add_database(action)
         add_json(action)
@@ -57,7 +59,7 @@ def add_verify(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_database(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--database", default=DEFAULT, metavar="URL", help=f"where the data is (default: {DEFAULT})")
+    parser.add_argument("--database", default=DEFAULT, metavar="URL", help=f"database URL (default: {DEFAULT})")
 
 
 def run_serve(options: argparse.Namespace) -> None:
@@ -79,12 +81,12 @@ def _say(line: str) -> None:
 
 
 def run_keys(options: argparse.Namespace) -> None:
-    """Make, show or end keys."""
+    """Create, list or revoke keys."""
     keys, databases = _module("storage.keys"), _module("storage.database")
     upgrades = _module("storage.upgrades")
     database = databases.open_database(options.database, create=options.action == "create")
     prepare = upgrades.upgrade if options.action == "create" else upgrades.check_version
-    prepare(database)  # a key may be made before the first start, which upgrades
+    prepare(database)  # a key may be created before the first start
     if options.action == "create":
         key = keys.create_key(database, options.role, options.name)
         print_json({"key": key}) if options.json else print(key)
@@ -121,7 +123,7 @@ def run_verify(options: argparse.Namespace) -> int:
 
 
 def _module(name: str) -> Any:
-    """A module of the service, or an error that says how to install what it needs."""
+    """A module of the service; raises an error that says how to install what it needs."""
     from fairbai.simulation.extras import needs
 
     return needs(f"fairbai.service.{name}", "service")

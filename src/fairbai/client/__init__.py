@@ -1,9 +1,9 @@
-"""A client of the service, in two forms: ``Client`` waits, ``AsyncClient`` is awaited. Needs the extra ``service``.
+"""Clients of the service: ``Client`` blocks, ``AsyncClient`` is awaited. They need the extra ``service``.
 
-Every call can be repeated without harm, so both repeat what failed on the way: a call is named by an Idempotency-Key
-(create, ask), by its tickets (tell), or by the batch (report).
+Every call is idempotent, by an Idempotency-Key (create, ask), its tickets (tell) or the name of the batch (report), so
+both clients repeat calls that did not get through.
 
-A first use::
+Quick start::
 
     with Client("http://localhost:8000", key="fb_...") as client:
         experiment = client.create("button", ["green", "blue"], delta=0.05, family="bernoulli")

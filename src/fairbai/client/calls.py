@@ -1,4 +1,4 @@
-"""What a client sends, and what it makes of the answers."""
+"""The requests that a client sends, and how it reads the responses."""
 
 import random
 import uuid
@@ -9,12 +9,12 @@ from urllib.parse import quote
 
 import httpx
 
-AGAIN = (429, 500, 502, 503, 504, 507)  # statuses after which a call is repeated
+AGAIN = (429, 500, 502, 503, 504, 507)  # statuses after which to repeat a call
 MAX_WAIT = 10.0  # seconds
 
 
 class Ticket(NamedTuple):
-    """A trial to make: show ``arm``, then tell the reward with ``ticket``."""
+    """A trial to run: show ``arm``, then tell its reward with ``ticket``."""
 
     ticket: str
     arm: str
@@ -33,11 +33,11 @@ class Answer:
 
 
 class ServiceError(Exception):
-    """The service refused a call; ``problem`` is what it said.
+    """The service refused a call.
 
     Attributes:
         status: The HTTP status.
-        problem: The members of the problem details.
+        problem: The problem details that it sent.
     """
 
     def __init__(self, status: int, problem: dict[str, Any]) -> None:
@@ -46,18 +46,18 @@ class ServiceError(Exception):
 
 
 class ExperimentOverError(ServiceError):
-    """There is nothing more to ask: the experiment has stopped, or was closed."""
+    """The experiment has stopped or was closed; there are no more trials."""
 
     @property
     def recommendation(self) -> str | None:
-        """Its answer."""
+        """The experiment's answer."""
         found: str | None = self.problem.get("recommendation")
         return found
 
 
 @dataclass(frozen=True)
 class Call:
-    """A request that can be sent more than once."""
+    """A request that can safely be sent more than once."""
 
     method: str
     path: str
@@ -67,7 +67,7 @@ class Call:
 
 
 def create(name: str, arms: Sequence[str], delta: float, options: dict[str, Any]) -> Call:
-    """Begin an experiment."""
+    """Create an experiment."""
     form = {"name": name, "arms": list(arms), "delta": delta, **options}
     return Call("POST", "/v1/experiments", form, headers=_new_key())
 
@@ -91,7 +91,7 @@ def report(experiment: str, batch: str, pulls: Mapping[str, int], sums: Mapping[
 
 
 def close(experiment: str) -> Call:
-    """Stop by hand."""
+    """End an experiment permanently."""
     return _post(experiment, "close", None)
 
 
@@ -100,18 +100,18 @@ def _post(experiment: str, call: str, form: Any, headers: dict[str, str] | None 
 
 
 def get(experiment: str, call: str = "", **parameters: Any) -> Call:
-    """Look at an experiment."""
+    """Read something about an experiment."""
     return Call("GET", f"{_place(experiment)}{call}", parameters=parameters)
 
 
 def listing(limit: int, after: str | None) -> Call:
-    """Look at the list of experiments."""
+    """Read one page of the list of experiments."""
     parameters = {"limit": limit} if after is None else {"limit": limit, "after": after}
     return Call("GET", "/v1/experiments", parameters=parameters)
 
 
 def _place(experiment: str) -> str:
-    """The path of an experiment, whatever was given as its id: another path would be another call."""
+    """The path of an experiment; whatever was given as its id cannot lead to another call."""
     return f"/v1/experiments/{quote(experiment, safe='')}"
 
 
@@ -120,7 +120,7 @@ def _new_key() -> dict[str, str]:
 
 
 def checked(response: httpx.Response) -> httpx.Response:
-    """The response, if it is a success; else what the service said, as an exception."""
+    """The response if it is a success; else raises what the service said."""
     if response.is_success:
         return response
     try:
@@ -134,14 +134,14 @@ def checked(response: httpx.Response) -> httpx.Response:
 
 
 def wait(attempt: int, response: httpx.Response | None) -> float:
-    """Seconds until the next attempt: what the service asks for, or longer and longer, at random."""
+    """Seconds until the next attempt: what the service asks for, or exponential backoff with jitter."""
     if response is not None and response.headers.get("Retry-After", "").isdigit():
         return min(MAX_WAIT, float(response.headers["Retry-After"]))
     return min(MAX_WAIT, 0.1 * 2.0**attempt) * random.uniform(0.5, 1.0)
 
 
 def tickets(response: httpx.Response) -> list[Ticket]:
-    """The trials of an answer."""
+    """The tickets in a response."""
     return [Ticket(given["ticket"], given["arm"]) for given in response.json()["tickets"]]
 
 
@@ -152,5 +152,5 @@ def answer(response: httpx.Response) -> Answer:
 
 
 def options(url: str, key: str, timeout: float) -> dict[str, Any]:
-    """What every request of a client has."""
+    """The options of the HTTP client."""
     return {"base_url": url, "headers": {"Authorization": f"Bearer {key}"}, "timeout": timeout}

@@ -1,4 +1,4 @@
-"""The clients: the same calls, waited for or awaited."""
+"""The two clients: the same calls, blocking and async."""
 
 import asyncio
 import time
@@ -12,14 +12,14 @@ from fairbai.client.calls import Answer, Ticket
 
 
 class Client:
-    """Calls the service and waits for its answers; may be shared by threads.
+    """Calls the service and waits for its answers; threads may share it.
 
     Args:
-        url: Where the service is, such as ``http://localhost:8000``.
+        url: The address of the service, such as ``http://localhost:8000``.
         key: An API key.
-        timeout: Seconds that one attempt may take.
-        retries: How often a call is repeated that did not get through.
-        transport: Another way to send requests than a connection, for tests.
+        timeout: Seconds per attempt.
+        retries: How often to repeat a call that did not get through.
+        transport: An httpx transport, for tests.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Client:
         self.close_connections()
 
     def close_connections(self) -> None:
-        """Close the connections; the experiments go on."""
+        """Close the connections; experiments are not affected."""
         self._http.close()
 
     def _send(self, call: calls.Call) -> httpx.Response:
@@ -59,19 +59,19 @@ class Client:
         raise AssertionError("the last attempt returns or raises")
 
     def create(self, name: str, arms: Sequence[str], delta: float, **options: Any) -> str:
-        """Begin an experiment; returns its id. The options are those of ``POST /v1/experiments``."""
+        """Create an experiment; returns its id. The options are those of ``POST /v1/experiments``."""
         return str(self._send(calls.create(name, arms, delta, options)).json()["id"])
 
     def ask(self, experiment: str, n: int = 1, serve_winner: bool = False) -> list[Ticket]:
-        """The next n trials; ExperimentOverError after the stop, or with ``serve_winner`` the winner."""
+        """The next n trials. After the stop: the winner if ``serve_winner``, else raises ExperimentOverError."""
         return calls.tickets(self._send(calls.ask(experiment, n, serve_winner)))
 
     def tell(self, experiment: str, rewards: Mapping[str, float]) -> Answer:
-        """The rewards of tickets; all are taken, or none."""
+        """Tell the rewards of tickets; all are counted, or none."""
         return calls.answer(self._send(calls.tell(experiment, rewards)))
 
     def report(self, experiment: str, batch: str, pulls: Mapping[str, int], sums: Mapping[str, float]) -> Answer:
-        """Trials that were assigned elsewhere; ``batch`` is a name that no other batch has."""
+        """Report trials that were assigned elsewhere; ``batch`` is a name that no other batch has."""
         return calls.answer(self._send(calls.report(experiment, batch, pulls, sums)))
 
     def policy(self, experiment: str, trials: int = 1000) -> dict[str, Any]:
@@ -80,12 +80,12 @@ class Client:
         return found
 
     def status(self, experiment: str) -> dict[str, Any]:
-        """All that is known of an experiment."""
+        """Everything that is known about an experiment."""
         found: dict[str, Any] = self._send(calls.get(experiment)).json()
         return found
 
     def experiments(self, limit: int = 100, after: str | None = None) -> dict[str, Any]:
-        """A page of the list of experiments, newest first; ``after`` is the ``next`` of the page before."""
+        """One page of the list of experiments, newest first; ``after`` is the ``next`` of the page before."""
         found: dict[str, Any] = self._send(calls.listing(limit, after)).json()
         return found
 
@@ -99,19 +99,19 @@ class Client:
         return self._send(calls.get(experiment, "/events", format=format)).content
 
     def close(self, experiment: str) -> Answer:
-        """Stop an experiment by hand, for ever."""
+        """End an experiment permanently."""
         return calls.answer(self._send(calls.close(experiment)))
 
 
 class AsyncClient:
-    """Calls the service from an event loop; its methods are those of ``Client``, awaited.
+    """Calls the service from an event loop; has the same methods as ``Client``, to be awaited.
 
     Args:
-        url: Where the service is, such as ``http://localhost:8000``.
+        url: The address of the service, such as ``http://localhost:8000``.
         key: An API key.
-        timeout: Seconds that one attempt may take.
-        retries: How often a call is repeated that did not get through.
-        transport: Another way to send requests than a connection, for tests.
+        timeout: Seconds per attempt.
+        retries: How often to repeat a call that did not get through.
+        transport: An httpx transport, for tests.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class AsyncClient:
         await self.close_connections()
 
     async def close_connections(self) -> None:
-        """Close the connections; the experiments go on."""
+        """Close the connections; experiments are not affected."""
         await self._http.aclose()
 
     async def _send(self, call: calls.Call) -> httpx.Response:
@@ -151,19 +151,19 @@ class AsyncClient:
         raise AssertionError("the last attempt returns or raises")
 
     async def create(self, name: str, arms: Sequence[str], delta: float, **options: Any) -> str:
-        """Begin an experiment; returns its id. The options are those of ``POST /v1/experiments``."""
+        """Create an experiment; returns its id. The options are those of ``POST /v1/experiments``."""
         return str((await self._send(calls.create(name, arms, delta, options))).json()["id"])
 
     async def ask(self, experiment: str, n: int = 1, serve_winner: bool = False) -> list[Ticket]:
-        """The next n trials; ExperimentOverError after the stop, or with ``serve_winner`` the winner."""
+        """The next n trials. After the stop: the winner if ``serve_winner``, else raises ExperimentOverError."""
         return calls.tickets(await self._send(calls.ask(experiment, n, serve_winner)))
 
     async def tell(self, experiment: str, rewards: Mapping[str, float]) -> Answer:
-        """The rewards of tickets; all are taken, or none."""
+        """Tell the rewards of tickets; all are counted, or none."""
         return calls.answer(await self._send(calls.tell(experiment, rewards)))
 
     async def report(self, experiment: str, batch: str, pulls: Mapping[str, int], sums: Mapping[str, float]) -> Answer:
-        """Trials that were assigned elsewhere; ``batch`` is a name that no other batch has."""
+        """Report trials that were assigned elsewhere; ``batch`` is a name that no other batch has."""
         return calls.answer(await self._send(calls.report(experiment, batch, pulls, sums)))
 
     async def policy(self, experiment: str, trials: int = 1000) -> dict[str, Any]:
@@ -172,12 +172,12 @@ class AsyncClient:
         return found
 
     async def status(self, experiment: str) -> dict[str, Any]:
-        """All that is known of an experiment."""
+        """Everything that is known about an experiment."""
         found: dict[str, Any] = (await self._send(calls.get(experiment))).json()
         return found
 
     async def experiments(self, limit: int = 100, after: str | None = None) -> dict[str, Any]:
-        """A page of the list of experiments, newest first; ``after`` is the ``next`` of the page before."""
+        """One page of the list of experiments, newest first; ``after`` is the ``next`` of the page before."""
         found: dict[str, Any] = (await self._send(calls.listing(limit, after))).json()
         return found
 
@@ -191,5 +191,5 @@ class AsyncClient:
         return (await self._send(calls.get(experiment, "/events", format=format))).content
 
     async def close(self, experiment: str) -> Answer:
-        """Stop an experiment by hand, for ever."""
+        """End an experiment permanently."""
         return calls.answer(await self._send(calls.close(experiment)))

@@ -1,4 +1,4 @@
-"""A demonstration: an experiment with live traffic that is simulated, through the same operations as real calls."""
+"""The demo: an experiment with simulated live traffic, through the same operations as real calls."""
 
 import asyncio
 import logging
@@ -20,32 +20,32 @@ NAME = "Demo: which button is clicked most?"
 KEY_NAME = "fairbai serve --demo"
 RATES = {"green": 0.12, "blue": 0.24, "red": 0.15}
 TICK = 0.25  # seconds
-PACE = 15.0  # visitors a second: the decision comes after about a minute
-WAIT = 1.5  # seconds until most visitors have clicked or gone
-LEASE = 20.0  # seconds that a click is waited for
-LOST, LATE = 0.03, 0.02  # visitors of whom nothing is heard, and of whom it is heard too late
+PACE = 15.0  # visitors per second: the decision takes about a minute
+WAIT = 1.5  # seconds until most visitors have clicked or left
+LEASE = 20.0  # seconds within which a click is expected
+LOST, LATE = 0.03, 0.02  # shares of visitors whose reward never comes, or comes too late
 
 log = logging.getLogger("fairbai.service")
 
 
 @dataclass
 class Demo:
-    """The traffic of the demonstration.
+    """The traffic of the demo.
 
     Attributes:
-        database: Where the experiment is looked for.
-        writer: What carries the operations out.
-        experiment: Its id, once it has begun.
+        database: Where to look for a running demo.
+        writer: Carries out the operations.
+        experiment: Its id, once it has started.
     """
 
     database: Database
     writer: Writer
     experiment: str | None = None
     _random: random.Random = field(default_factory=random.Random)
-    _due: list[tuple[float, int, float]] = field(default_factory=list)  # when which ticket earns what
+    _due: list[tuple[float, int, float]] = field(default_factory=list)  # when, which ticket, what reward
 
     async def begin(self) -> str:
-        """Go on with the demonstration that runs, or begin one; returns its id."""
+        """Resume the running demo, or start one; returns its id."""
         self.experiment = await asyncio.to_thread(self._running) or await self._create()
         return self.experiment
 
@@ -73,7 +73,7 @@ class Demo:
         return name
 
     async def play(self) -> None:
-        """Send visitors until the experiment has stopped and the last click has come."""
+        """Send visitors until the experiment has stopped and the last click has arrived."""
         clock, going = asyncio.get_running_loop().time, True
         while going or self._due:
             await asyncio.sleep(TICK)
@@ -81,18 +81,18 @@ class Demo:
                 if going:
                     going = await self._visit(clock())
                 await self._click(clock())
-            except Refusal as refusal:  # the database is away for a while
+            except Refusal as refusal:  # the database is temporarily unavailable
                 log.warning("demo: %s", refusal.detail)
 
     async def _visit(self, now: float) -> bool:
-        """Some visitors come; returns whether there may be more."""
+        """Let some visitors arrive; returns whether there may be more."""
         count = sum(self._random.random() < PACE * TICK / 20 for _ in range(20))
         if count == 0:
             return True
         try:
             answer = await self.writer.submit(Ask(str(self.experiment), None, count))
         except Refusal as refusal:
-            if refusal.status == 409:  # it has stopped, or somebody has closed it
+            if refusal.status == 409:  # it has stopped or was closed
                 return False
             raise
         for given in answer["tickets"]:
@@ -107,7 +107,7 @@ class Demo:
         self._due.append((now + wait, int(given["ticket"]), float(clicks)))
 
     async def _click(self, now: float) -> None:
-        """Tell what is known by now."""
+        """Tell the rewards that are due."""
         ready = [entry for entry in self._due if entry[0] <= now]
         if ready:
             told = [(ticket, reward) for _, ticket, reward in ready]

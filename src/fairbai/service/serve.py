@@ -12,8 +12,8 @@ from fairbai.service.storage.keys import create_key, first_key, list_keys, revok
 from fairbai.service.storage.settings import ServerSettings
 from fairbai.service.storage.upgrades import upgrade
 
-STARTUP_TIMEOUT = 120  # seconds: a worker that compiles the kernels for the first time does not answer meanwhile
-GRACE = 30  # seconds that open connections have when the server stops; what was acknowledged is on disk anyway
+STARTUP_TIMEOUT = 120  # seconds: a worker that compiles the kernels does not answer meanwhile
+GRACE = 30  # seconds for open connections when the server stops; acknowledged data is on disk anyway
 APP = "fairbai.service.http.app:from_environment"
 
 
@@ -23,7 +23,7 @@ def serve(settings: ServerSettings, host: str, port: int, workers: int, say: Cal
     try:
         if workers > 1 and database.is_sqlite:
             raise ValueError(
-                f"workers must be 1 on SQLite, where one process writes, got {workers}: "
+                f"workers must be 1 on SQLite, got {workers}: "
                 "use PostgreSQL for more (--database postgresql://user@host/name)"
             )
         if settings.demo and workers > 1:
@@ -34,11 +34,11 @@ def serve(settings: ServerSettings, host: str, port: int, workers: int, say: Cal
     finally:
         database.close()
     if first is not None:
-        say(f"admin key (it is shown only once): {first}")
+        say(f"admin key (shown only once): {first}")
     if demo is not None:
         say(f"demo: open http://{_shown(host)}:{port}/ and sign in with {demo}")
     settings.to_environment()
-    if workers == 1:  # which needs no directory, and would leave it behind: uvicorn ends it with the signal it got
+    if workers == 1:  # needs no directory, and would leave it behind: uvicorn ends the process with a signal
         _run(host, port, workers)
         return
     with tempfile.TemporaryDirectory(prefix="fairbai-metrics-") as directory:
@@ -53,7 +53,7 @@ def _run(host: str, port: int, workers: int) -> None:
         host=host,
         port=port,
         workers=workers,
-        access_log=False,  # it would cost as much as the requests, and proxies write one anyway
+        access_log=False,  # it costs as much as the requests, and proxies write one anyway
         server_header=False,
         timeout_worker_healthcheck=STARTUP_TIMEOUT,
         timeout_graceful_shutdown=GRACE,
@@ -61,14 +61,14 @@ def _run(host: str, port: int, workers: int) -> None:
 
 
 def _shown(host: str) -> str:
-    """The host as it stands in an address that a browser opens."""
-    if host in ("0.0.0.0", "::"):  # all of this machine's, which is no address itself
+    """The host as a browser would open it."""
+    if host in ("0.0.0.0", "::"):  # all addresses of this machine, which is not an address itself
         return "localhost"
     return f"[{host}]" if ":" in host else host
 
 
 def demo_key(database: Database) -> str:
-    """A key to see the demonstration with; the one of the last time is ended."""
+    """A key for the demo; the one of the last time is revoked."""
     for key in list_keys(database):
         if key["name"] == KEY_NAME and key["revoked_at"] is None:
             revoke_key(database, key["id"])

@@ -1,4 +1,4 @@
-"""What lives as long as a server: its database, its writer, its keys, and the search for overdue tickets."""
+"""Objects that live as long as the server: database, reader, writer, keys, and the search for overdue tickets."""
 
 import asyncio
 import contextlib
@@ -21,8 +21,8 @@ class Service:
     """A running service.
 
     Args:
-        settings: Of the server.
-        metrics: Where it counts.
+        settings: The server's settings.
+        metrics: Where it counts what it does.
     """
 
     def __init__(self, settings: ServerSettings, metrics: Metrics) -> None:
@@ -38,21 +38,21 @@ class Service:
         metrics.watch(lambda: self.writer.waiting)
 
     async def start(self) -> None:
-        """Begin to work."""
+        """Start working."""
         await asyncio.to_thread(_warm_up)
         self.writer.start()
-        self._sweeping = asyncio.create_task(leases.sweep_for_ever(self.database, self.writer, self.settings.sweep))
+        self._sweeping = asyncio.create_task(leases.sweep_forever(self.database, self.writer, self.settings.sweep))
         if self.settings.demo:
             await self._demo.begin()
             self._playing = asyncio.create_task(self._demo.play())
 
     @property
     def demo(self) -> str | None:
-        """The experiment that plays by itself, if there is one."""
+        """The id of the demo experiment, if there is one."""
         return self._demo.experiment
 
     async def stop(self) -> None:
-        """Finish what was begun, whatever goes wrong on the way."""
+        """Finish what was started, whatever goes wrong on the way."""
         try:
             for task in filter(None, (self._sweeping, self._playing)):
                 task.cancel()

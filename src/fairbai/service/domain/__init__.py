@@ -1,1 +1,1 @@
-"""What an experiment over HTTP is: no SQL and no HTTP."""
+"""Experiments, operations and answers: no SQL and no HTTP."""

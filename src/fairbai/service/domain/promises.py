@@ -1,10 +1,9 @@
-"""What an experiment promises about the shares of its arms, and how far it has ever been from keeping it.
+"""What an experiment guarantees about the shares of its arms, and how far it ever was from keeping it.
 
-Floors, ceilings and floors of groups that are known beforehand are watched at every trial that is assigned. That costs
-next to nothing: an arm is furthest behind its floor just before it is pulled, and furthest above its ceiling just
-after.
-Floors that are learned are promised for the end only, and so are all of them where others assign the trials (batches)
-and in the trials after the decision, which settle what is owed in one go.
+Floors, ceilings and group floors that are known in advance are tracked at every assigned trial. That costs next to
+nothing: an arm is furthest behind its floor just before it is pulled, and furthest above its ceiling just after.
+Learned floors are guaranteed at the stop only. So are all floors if trials are assigned elsewhere (batches), and in the
+trials after the decision, which settle what is still owed.
 """
 
 import math
@@ -20,19 +19,19 @@ ROUNDING = 1e-6  # trials
 
 
 class Promises:
-    """Floors, ceilings and groups, and the worst that was seen of each, in trials.
+    """Floors, ceilings and groups, and the worst shortfall of each so far, in trials.
 
     Args:
         identifier: The experiment.
 
     Attributes:
-        floors: The floor of every arm; None where floors are learned.
-        ceilings: The ceiling of every arm; empty where there are none.
-        group: The number of every arm's group, or -1; empty where there are none.
+        floors: The floor of every arm; None if floors are learned.
+        ceilings: The ceiling of every arm; empty if there are none.
+        group: The number of every arm's group, or -1; empty if there are none.
         group_floors: The floor of every group.
-        allowed: What the rule is proved to stay within; infinite where it promises nothing for single trials.
-        watched: Whether there is anything to watch.
-        batched: Whether others have assigned trials too.
+        allowed: The proved bounds of the rule; infinite if it promises nothing for single trials.
+        watched: Whether there is anything to track.
+        batched: Whether some trials were assigned elsewhere.
     """
 
     def __init__(self, identifier: Identifier) -> None:
@@ -61,14 +60,14 @@ class Promises:
         self._groups_behind = [0.0] * len(self.group_floors)
 
     def to_dict(self) -> dict[str, Any] | None:
-        """What cannot be found from the counts; None where nothing is watched."""
+        """What cannot be computed from the counts; None if nothing is tracked."""
         if not self.watched:
             return None
         form: dict[str, Any] = {"behind": self._behind, "batched": self.batched}
         return form if not self.ceilings else {**form, "above": self._above, "groups": self._groups_behind}
 
     def restore(self, form: dict[str, Any] | None, counts: list[int], decided: bool) -> None:
-        """Go on from what ``to_dict`` gave, with the trials of every arm."""
+        """Continue from what ``to_dict`` returned, with the trials of every arm."""
         if form is None:
             return
         self._frozen = decided
@@ -80,14 +79,14 @@ class Promises:
     # --- what happens -------------------------------------------------------------------------------------------
 
     def assign(self, arms: list[int]) -> None:
-        """Trials were given to these arms, one after the other."""
+        """Count trials of these arms, one after the other."""
         if self._frozen or not self.watched:
             return
         assert self.floors is not None
         for arm in arms:
             lag = self.floors[arm] * self._trials - self._counts[arm]
             if lag > self._behind[arm]:
-                self._behind[arm] = round(lag, 6)  # states are written often, and short numbers take less time
+                self._behind[arm] = round(lag, 6)  # states are written often, and short numbers are quicker to write
                 self._broken = self._broken or _exceeds(lag, self.allowed.behind[arm])
             if self.ceilings:
                 self._assign_within(arm)
@@ -104,7 +103,7 @@ class Promises:
             self._groups[group] += 1
 
     def assign_batch(self, pulls: list[int]) -> None:
-        """Others have assigned trials; nobody knows in which order, so only before and after are looked at."""
+        """Count trials that were assigned elsewhere; their order is unknown, so only before and after are compared."""
         if self._frozen or not self.watched:
             return
         self._behind, self._groups_behind = self.behind(), self.groups_behind()
@@ -114,7 +113,7 @@ class Promises:
             self._above[arm] = max(self._above[arm], self._counts[arm] - ceiling * self._trials)
 
     def freeze(self) -> None:
-        """What is owed is settled from here on; what was seen so far stays."""
+        """Stop tracking: from here on, what is owed is settled."""
         if not self._frozen:
             self._broken = not self.kept_on_every_path()
             self._behind, self._groups_behind, self._frozen = self.behind(), self.groups_behind(), True
@@ -129,33 +128,33 @@ class Promises:
     # --- looking ------------------------------------------------------------------------------------------------
 
     def behind(self) -> list[float]:
-        """By how many trials every arm was ever behind its floor before the decision, at most."""
+        """How many trials each arm was behind its floor before the decision, at worst."""
         if self._frozen or not self.watched:
             return list(self._behind)
         return _worst(self._behind, self.floors or [], self._trials, self._counts)
 
     def above(self) -> list[float]:
-        """By how many trials every arm was ever above its ceiling, in the same sense; empty where there are none."""
+        """How many trials each arm was above its ceiling, at worst; empty if there are no ceilings."""
         return list(self._above)
 
     def groups_behind(self) -> list[float]:
-        """By how many trials every group was ever behind its floor, in the same sense."""
+        """How many trials each group was behind its floor, at worst."""
         if self._frozen:
             return list(self._groups_behind)
         return _worst(self._groups_behind, self.group_floors, self._trials, self._groups)
 
     @property
     def on_every_path(self) -> bool:
-        """Whether something is promised for every trial, and not only for the stop."""
+        """Whether something is guaranteed at every trial, and not only at the stop."""
         return self._every_path and not self.batched
 
     @property
     def none(self) -> bool:
-        """Whether nothing at all is promised."""
+        """Whether nothing is guaranteed."""
         return self.floors is not None and not self.watched
 
     def beyond(self, counts: list[float]) -> list[float]:
-        """By how many trials such counts are above every ceiling, and behind the floor of every group."""
+        """By how many trials these counts exceed each ceiling and fall short of each group floor."""
         trials = sum(counts)
         above = [count - ceiling * trials for count, ceiling in zip(counts, self.ceilings, strict=False)]
         groups = [0.0] * len(self.group_floors)
@@ -165,7 +164,7 @@ class Promises:
         return above + [floor * trials - count for floor, count in zip(self.group_floors, groups, strict=True)]
 
     def kept_on_every_path(self) -> bool:
-        """Whether the rule stayed within what it is proved to, at every trial."""
+        """Whether the rule stayed within its proved bounds at every trial."""
         if self._broken or not self.watched:
             return not self._broken
         allowed, trials = self.allowed, self._trials
@@ -187,6 +186,6 @@ def _exceeds(value: float, bound: float) -> bool:
 
 
 def _worst(before: list[float], floors: list[float], trials: int, counts: list[int]) -> list[float]:
-    """The worst so far, now included."""
+    """The worst so far, including now."""
     now = (floor * trials - count for floor, count in zip(floors, counts, strict=True))
     return [max(was, lag) for was, lag in zip(before, now, strict=True)]

@@ -1,4 +1,4 @@
-"""What the service says no to, and how it says so: problem details of RFC 9457."""
+"""Refusals: requests that are not carried out, told as problem details (RFC 9457)."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ class Refusal(Exception):  # noqa: N818 - it is an answer, not an error of ours
 
     Args:
         status: The HTTP status.
-        title: What kind of refusal this is; the same words for the same kind.
+        title: The kind of refusal, always in the same words.
         detail: What was expected and what came.
-        headers: Headers of the answer.
-        extra: Members of the answer beside those of RFC 9457.
+        headers: Headers of the response.
+        extra: Members of the response beside those of RFC 9457.
     """
 
     def __init__(
@@ -23,25 +23,25 @@ class Refusal(Exception):  # noqa: N818 - it is an answer, not an error of ours
         self.extra = extra
 
     def to_dict(self) -> dict[str, Any]:
-        """The body of the answer."""
+        """The body of the response."""
         return {"title": self.title, "status": self.status, "detail": self.detail, **self.extra}
 
 
 def no_such_experiment(name: str) -> Refusal:
     """404: the experiment does not exist."""
-    return Refusal(404, "No such experiment", f"experiment must be the id of an experiment, got {name!r}")
+    return Refusal(404, "No such experiment", f"No experiment has the id {name!r}")
 
 
 def invalid(detail: str) -> Refusal:
-    """422: the request has the right form but cannot be."""
+    """422: the request is well-formed but invalid."""
     return Refusal(422, "Invalid request", detail)
 
 
 def unavailable(detail: str) -> Refusal:
-    """503: not now."""
-    return Refusal(503, "Not available", detail, {"Retry-After": "1"})
+    """503: temporarily unavailable."""
+    return Refusal(503, "Temporarily unavailable", detail, {"Retry-After": "1"})
 
 
 def failed() -> Refusal:
-    """500: a bug of ours, of which the client sees nothing else."""
-    return Refusal(500, "Internal error", "the request failed; the log of the server says why")
+    """500: a bug of ours; the details go to the log only."""
+    return Refusal(500, "Internal error", "The request failed; the server's log says why")

@@ -1,1 +1,1 @@
-"""Requests and responses, and the pages."""
+"""Requests, responses and the dashboard."""

@@ -55,6 +55,7 @@ class Application:
         """Add the endpoints of a router."""
         self.fastapi.include_router(router)
         self._routes += [route for route in router.routes if isinstance(route, APIRoute)]
+        self.fastapi.openapi_schema = None  # which is made again with them
 
     def _wrapped(self) -> ASGIApp:
         """The application in its middleware, from the inside out."""

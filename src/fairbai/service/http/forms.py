@@ -1,4 +1,4 @@
-"""What requests hold, with limits; OpenAPI shows the same."""
+"""The bodies of requests, with their limits, as OpenAPI shows them."""
 
 import secrets
 from typing import Annotated, Any
@@ -6,23 +6,23 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 MAX_ARMS = 1_000
-MAX_PLANNED = 100  # arms of a plan, which is answered while somebody drags a slider
+MAX_PLANNED = 100  # arms of a plan, which is answered while the user edits it
 MAX_TICKETS = 10_000  # in one call
 MAX_LABEL = 200
 MAX_REWARD = 1e100
 MAX_LEASE = 366 * 86_400.0
-MAX_SEED = 2**53 - 1  # what every JSON reader keeps
+MAX_SEED = 2**53 - 1  # what every JSON reader represents exactly
 
-# what people can read: no control characters, which some databases and terminals do not take
+# printable text: some databases and terminals reject control characters
 Label = Annotated[str, Field(min_length=1, max_length=MAX_LABEL, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Reward = Annotated[float, Field(ge=-MAX_REWARD, le=MAX_REWARD, allow_inf_nan=False)]
-Whole = BeforeValidator(lambda value: _whole(value))  # after the bounds, or the schema would not have them
+Whole = BeforeValidator(lambda value: _whole(value))  # after the bounds, or the schema would lack them
 _named = {"required": ["kind"], "properties": {"kind": {"type": "string"}}}
 Kind = Annotated[str, Field(max_length=50)] | Annotated[dict[str, Any], Field(json_schema_extra=_named)]
 
 
 def _whole(value: Any) -> Any:
-    """To JSON 1.0 is a whole number too."""
+    """In JSON, 1.0 is a whole number too."""
     return int(value) if type(value) is float and value.is_integer() else value
 
 
@@ -34,18 +34,18 @@ def _different(labels: list[str]) -> list[str]:
 
 
 class Form(BaseModel):
-    """A JSON object with exactly these members, of exactly these types."""
+    """A JSON object with exactly these members and types."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Settling(Form):
-    """How to settle floors that are learned."""
+    """How to settle learned floors."""
 
     margin: Annotated[float, Field(ge=0.0, le=1e300, allow_inf_nan=False)] = Field(
-        0.0, description="by how many of its standard errors every floor is raised"
+        0.0, description="how many standard errors to raise each floor by"
     )
-    learn: bool = Field(True, description="whether rewards after the decision still move the floors")
+    learn: bool = Field(True, description="whether rewards after the decision still update the floors")
 
 
 class Experiment(Form):
@@ -78,19 +78,19 @@ class Experiment(Form):
     sampling: Kind = "fair_top_two"
     stopping: Kind = "mixture"
     settle: bool | Settling = True
-    seed: Annotated[int, Field(ge=0, le=MAX_SEED), Whole] | None = Field(None, description="random if none is given")
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED), Whole] | None = Field(None, description="random if omitted")
     lease: Annotated[float, Field(gt=0.0, le=MAX_LEASE, allow_inf_nan=False)] | None = Field(
-        86_400.0, description="seconds within which the reward of a ticket is expected; null: for ever"
+        86_400.0, description="seconds until a ticket without a reward expires; null: never"
     )
 
     def config(self) -> dict[str, Any]:
-        """All of it, with a seed."""
+        """All settings, with a random seed if none was given."""
         form = self.model_dump()
         return form if self.seed is not None else {**form, "seed": secrets.randbelow(MAX_SEED)}
 
 
 class Plan(Form):
-    """A guess of how an experiment will go: the means, or a difference that matters between one arm and the rest."""
+    """What you expect of an experiment: the means, or the smallest difference worth detecting."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -115,14 +115,14 @@ class Plan(Form):
     ]
     means: Annotated[list[Reward], Field(min_length=2, max_length=MAX_PLANNED)] | None = None
     difference: Annotated[Reward, Field(gt=0.0)] | None = Field(
-        None, description="by which the last arm is better than all others; instead of means"
+        None, description="how much better the last arm is than all others; instead of means"
     )
-    baseline: Reward | None = Field(None, description="the mean of the other arms, beside a difference")
+    baseline: Reward | None = Field(None, description="the mean of the other arms; with difference")
     delta: Annotated[float, Field(gt=0.0, lt=0.5)]
     family: Kind = "gaussian"
     rates: Kind = "constant"
     daily: Annotated[float, Field(ge=1e-6, le=1e12, allow_inf_nan=False)] | None = Field(
-        None, description="trials per day, to report days as well"
+        None, description="trials per day, to express the duration in days"
     )
 
 
@@ -132,18 +132,18 @@ class Ask(Form):
     model_config = ConfigDict(json_schema_extra={"examples": [{"n": 1}, {"n": 20, "serve_winner": True}]})
 
     n: Annotated[int, Field(ge=1, le=MAX_TICKETS), Whole] = 1
-    serve_winner: bool = Field(False, description="after the stop, give out the winner instead of an error")
+    serve_winner: bool = Field(False, description="after the stop, return the winner instead of an error")
 
 
 class Rewarded(Form):
-    """A ticket and what it earned."""
+    """A ticket and its reward."""
 
     ticket: Annotated[str, Field(min_length=1, max_length=20)]
     reward: Reward
 
 
 class Tell(Form):
-    """Rewards; all of them are taken, or none."""
+    """Rewards; all of them are counted, or none."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"rewards": [{"ticket": "0", "reward": 1.0}]}]})
 
@@ -151,7 +151,7 @@ class Tell(Form):
 
 
 class Batch(Form):
-    """Trials that an edge node assigned by itself: how many of every arm, and the sums of their rewards."""
+    """Trials that an edge node assigned itself: the number of trials and the sum of rewards per arm."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -165,6 +165,6 @@ class Batch(Form):
         }
     )
 
-    batch: Label = Field(description="the client's name for it; the same batch again is accepted and changes nothing")
+    batch: Label = Field(description="the client's name for it; sending the same batch again changes nothing")
     pulls: Annotated[dict[str, Annotated[int, Field(ge=0, le=2**53), Whole]], Field(min_length=1, max_length=MAX_ARMS)]
     sums: Annotated[dict[str, Reward], Field(max_length=MAX_ARMS)]

@@ -1,7 +1,7 @@
-"""Server-sent events: the status of an experiment whenever it has changed.
+"""Server-sent events: the status of an experiment whenever it changes.
 
-Streams look at the database once a second, in threads, and share what they find. They end by themselves when the server
-is told to stop, because it would else wait for them for ever, and soon after their key is revoked.
+Streams poll the database once per second, in threads, and share what they find. They end when the server is told to
+stop, which would otherwise wait for them forever, and soon after their key is revoked.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ from fairbai.service.domain.refusals import no_such_experiment, unavailable
 from fairbai.service.reading.reader import Reader
 from fairbai.service.storage.schema import experiments
 
-MAX_STREAMS = 100  # of a worker
-EVERY = 1.0  # seconds between two looks
-HEARTBEAT = 15.0  # seconds after which a comment keeps proxies from closing the connection
+MAX_STREAMS = 100  # per worker
+EVERY = 1.0  # seconds between two polls
+HEARTBEAT = 15.0  # seconds of silence after which a comment keeps proxies from closing the connection
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
@@ -44,10 +44,10 @@ class Streams:
         self._closing = True
 
     async def open(self, experiment: str, good: Callable[[], Awaitable[bool]]) -> StreamingResponse:
-        """A stream, which ends when ``good`` says that its key is not any more; a Refusal if there are too many."""
+        """A stream that ends when ``good`` says that its key is no longer valid; a Refusal if too many are open."""
         await run_in_threadpool(self._version, experiment)
         if self._open >= MAX_STREAMS:
-            raise unavailable(f"at most {MAX_STREAMS} streams are open at a time: ask for the status instead")
+            raise unavailable(f"At most {MAX_STREAMS} streams may be open at once; poll the status instead")
         self._open += 1
         return LimitedStream(self._events(experiment, good), "text/event-stream", self._release)
 
@@ -84,9 +84,9 @@ class Streams:
         return version
 
     def _status_event(self, experiment: str, version: int) -> tuple[str, int, bool]:
-        """The event, the version that it is of (at least ``version``), and whether the experiment is over with it.
+        """The event, its version (at least ``version``), and whether the experiment is over.
 
-        Late rewards and batches are still counted after that, but nobody waits for them.
+        Late rewards and batches still count after that, but nobody waits for them.
         """
         found = self._reader.read(experiment).status
         event = f"id: {found['version']}\nevent: status\ndata: {encode(found)}\n\n"
@@ -94,12 +94,12 @@ class Streams:
 
 
 class LimitedStream(StreamingResponse):
-    """A stream that is counted until it ends, however it ends.
+    """One of a limited number of streams.
 
     Args:
-        pieces: What is sent.
-        media_type: Its kind.
-        release: Called at the end, once.
+        pieces: What to send.
+        media_type: Its media type.
+        release: Called once when the stream ends, however it ends.
     """
 
     def __init__(self, pieces: AsyncIterator[str], media_type: str, release: Callable[[], None]) -> None:
@@ -115,6 +115,6 @@ class LimitedStream(StreamingResponse):
 
 
 def told_to_stop() -> bool:
-    """Whether uvicorn was told to stop: it waits for open streams before it tells the application."""
+    """Whether uvicorn was told to stop; it waits for open streams before it tells the application."""
     handler: Any = signal.getsignal(signal.SIGTERM)
     return bool(getattr(getattr(handler, "__self__", None), "should_exit", False))

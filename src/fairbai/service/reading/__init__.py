@@ -1,1 +1,1 @@
-"""What the database says about an experiment."""
+"""From rows in the database to answers about experiments."""

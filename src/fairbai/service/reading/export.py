@@ -1,4 +1,4 @@
-"""The log of an experiment as csv, ndjson or parquet: a row a ticket, in the order in which things happened."""
+"""The log of an experiment as csv, ndjson or parquet: one row per ticket, in chronological order."""
 
 import csv
 import io
@@ -13,8 +13,8 @@ from fairbai.service.storage.database import Database
 from fairbai.service.storage.logs import part_of_log
 
 COLUMNS = ("sequence", "at", "kind", "ticket", "arm", "reward", "late", "pulls", "detail")
-MAX_LINES = 5_000  # of a piece
-FORMULA = ("=", "+", "-", "@")  # what a spreadsheet would take for one
+MAX_LINES = 5_000  # per piece
+FORMULA = ("=", "+", "-", "@")  # what a spreadsheet would take for a formula
 MEDIA = {
     "csv": "text/csv; charset=utf-8",
     "ndjson": "application/x-ndjson",
@@ -24,7 +24,7 @@ Line = dict[str, Any]
 
 
 def export(database: Database, experiment: str, form: str) -> Iterator[bytes]:
-    """The log as it is now, piece by piece."""
+    """The log as it is now, in pieces."""
     row = row_of(database, experiment)
     labels = json.loads(row.config)["arms"]
     lines = (line for event in _events(database, experiment, row.version) for line in _lines(event, labels))
@@ -32,7 +32,7 @@ def export(database: Database, experiment: str, form: str) -> Iterator[bytes]:
 
 
 def _events(database: Database, experiment: str, end: int) -> Iterator[Any]:
-    """The log, each part from a short transaction: a slow reader holds nothing up."""
+    """The log, each part from a short transaction: a slow client blocks nothing."""
     after = 0
     while after < end:
         with database.reader.connect() as connection:
@@ -44,13 +44,13 @@ def _events(database: Database, experiment: str, end: int) -> Iterator[Any]:
 
 
 def _pieces(lines: Iterator[Line]) -> Iterator[list[Line]]:
-    """So many lines at a time."""
+    """Lists of ``MAX_LINES`` lines."""
     while piece := list(islice(lines, MAX_LINES)):
         yield piece
 
 
 def _lines(row: Any, labels: list[str]) -> Iterator[Line]:
-    """An event has a line for each of its tickets, or arms; one line if it has none."""
+    """One line per ticket or arm of an event; a single line if it has none."""
     data = decode(row.data)
     line = dict.fromkeys(COLUMNS) | {"sequence": row.sequence, "at": iso(row.at), "kind": row.kind}
     if row.kind == "asked":
@@ -84,7 +84,7 @@ def _csv(pieces: Iterator[list[Line]]) -> Iterator[bytes]:
 
 
 def _no_formula(label: str | None) -> str | None:
-    """A label that a spreadsheet shows and does not compute: anybody may have chosen it."""
+    """A label that a spreadsheet shows rather than computes: it is arbitrary text."""
     return f"'{label}" if label is not None and label.startswith(FORMULA) else label
 
 
@@ -108,7 +108,7 @@ def _parquet(pieces: Iterator[list[Line]]) -> Iterator[bytes]:
 
 
 class _Sink(io.RawIOBase):
-    """A file that is written once and taken away in pieces."""
+    """A file that is written once and read in pieces."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -128,6 +128,6 @@ class _Sink(io.RawIOBase):
         return self._position
 
     def taken(self) -> bytes:
-        """What was written since the last time."""
+        """What was written since the last call."""
         pieces, self._pieces = self._pieces, []
         return b"".join(pieces)

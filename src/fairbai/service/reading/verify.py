@@ -1,4 +1,4 @@
-"""Replaying logs: what is stored must be exactly what the log gives."""
+"""Replaying logs: what is stored must be exactly what the log implies."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,11 +12,11 @@ from fairbai.service.storage.database import Database
 from fairbai.service.storage.logs import whole_log
 from fairbai.service.storage.schema import events, experiments, history, tickets
 
-CHUNK = 1_000  # tickets that are read at a time
+CHUNK = 1_000  # tickets to read at a time
 
 
 def verify(database: Database) -> Iterator[tuple[str, list[str]]]:
-    """The id of every experiment, and where its log and its state differ; nothing should."""
+    """Every experiment's id, and where its log and its state differ (nowhere, if all is well)."""
     with database.reader.connect() as connection:
         names = connection.execute(select(experiments.c.id).order_by(experiments.c.created_at)).scalars().all()
     for name in names:
@@ -27,12 +27,12 @@ def verify(database: Database) -> Iterator[tuple[str, list[str]]]:
 def verify_experiment(
     connection: Connection, experiment: str, progress: Callable[[int], None] = lambda checked: None
 ) -> list[str]:
-    """Replay the log of an experiment from its creation; returns what differs, in words.
+    """Replay the log of an experiment from its creation; returns the differences, in words.
 
     Args:
-        connection: Sees the database as it was at one moment, so that the service may go on meanwhile.
+        connection: Sees a snapshot of the database, so that the service can continue meanwhile.
         experiment: Its id.
-        progress: Hears how many events are checked.
+        progress: Called with the number of events checked so far.
     """
     row = connection.execute(select(experiments).where(experiments.c.id == experiment)).one()
     log = whole_log(connection, experiment, row.version)
@@ -42,18 +42,18 @@ def verify_experiment(
     try:
         unit = _begun(experiment, first)
     except Exception as error:
-        return [f"event 1 (created) cannot be repeated: {error}"]
+        return [f"event 1 (created) cannot be replayed: {error}"]
     kept = _Kept(connection, experiment)
     differences = _compare_event(unit, first)
     for event in log:
         if differences:
-            return differences  # what follows would differ too
+            return differences  # everything after it would differ too
         if not unit.new_events:
             unit.at = event.at
             try:
                 _operation(experiment, event).apply(unit)
             except Exception as error:
-                return [f"event {event.sequence} ({event.kind}) cannot be repeated: {error}"]
+                return [f"event {event.sequence} ({event.kind}) cannot be replayed: {error}"]
         differences = _compare_event(unit, event)
         progress(event.sequence)
         kept.take(unit)
@@ -69,7 +69,7 @@ def _begun(experiment: str, created: Row[Any]) -> UnitOfWork:
 
 
 def _operation(experiment: str, event: Row[Any]) -> Operation[Any]:
-    """The operation that an event is the record of."""
+    """The operation that an event records."""
     data = decode(event.data)
     if event.kind == "asked":
         return Ask(experiment, event.key, data["n"], data["serve_winner"])
@@ -85,9 +85,9 @@ def _operation(experiment: str, event: Row[Any]) -> Operation[Any]:
 
 
 def _compare_event(unit: UnitOfWork, event: Row[Any]) -> list[str]:
-    """Compare the oldest event that the replay gave with the one in the log, and take it away."""
+    """Compare the oldest event of the replay with the one in the log, and remove it."""
     if not unit.new_events:
-        return [f"event {event.sequence} ({event.kind}) has no effect when it is repeated"]
+        return [f"event {event.sequence} ({event.kind}) has no effect when replayed"]
     again = unit.new_events.pop(0)
     stored = dict(event._mapping)
     return [
@@ -98,7 +98,7 @@ def _compare_event(unit: UnitOfWork, event: Row[Any]) -> list[str]:
 
 
 def _surplus(connection: Connection, unit: UnitOfWork) -> list[str]:
-    """Rows that the log does not know of."""
+    """Rows that are not in the log."""
     counted = {"events": (events, unit.book.version), "tickets": (tickets, unit.book.tickets)}
     result = []
     for name, (table, expected) in counted.items():
@@ -112,12 +112,12 @@ def _surplus(connection: Connection, unit: UnitOfWork) -> list[str]:
 def _compare_state(unit: UnitOfWork, row: Row[Any]) -> list[str]:
     stored = dict(row._mapping)
     again = {"config": encode(unit.book.config), "name": unit.book.config["name"], **unit.book.row()}
-    del again["progress"]  # whose threshold is found now and then, and not from the log
+    del again["progress"]  # which is computed now and then, and not from the log
     return [f"{name} is {stored[name]!r}, replayed {value!r}" for name, value in again.items() if stored[name] != value]
 
 
 class _Kept:
-    """Compares what is kept beside the log. Tickets that have their reward are final, and need not stay in memory."""
+    """Compares what is stored beside the log. Tickets with a reward are final and need not stay in memory."""
 
     def __init__(self, connection: Connection, experiment: str) -> None:
         self._connection, self._experiment = connection, experiment
@@ -126,7 +126,7 @@ class _Kept:
         self._wrong: list[str] = []  # the first ticket that differs
 
     def take(self, unit: UnitOfWork) -> None:
-        """Take from a unit what a replayed event gave."""
+        """Take from a unit what a replayed event wrote."""
         self._points |= {point["trials"]: point for point in unit.new_points}
         for row in unit.told:
             self._final[row["of_number"]] = unit.tickets.pop(row["of_number"])
@@ -138,7 +138,7 @@ class _Kept:
             rows.clear()
 
     def compared(self, unit: UnitOfWork) -> list[str]:
-        """What differs, once the log is at its end."""
+        """The differences, at the end of the log."""
         self._compare_tickets(self._final)
         self._compare_tickets(unit.tickets)
         statement = select(history).where(history.c.experiment == self._experiment)

@@ -1,1 +1,1 @@
-"""What is kept in the database, and how."""
+"""The database: connections, tables, migrations, keys, logs."""

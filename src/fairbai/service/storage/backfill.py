@@ -1,4 +1,4 @@
-"""Filling in what older versions did not keep, from the log."""
+"""Backfilling columns that older versions did not have, from the log."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +13,7 @@ from fairbai.service.storage.schema import experiments
 
 
 def fill(connection: Connection) -> None:
-    """Complete the experiments that an older version wrote; those of this version are left as they are."""
+    """Complete the rows that an older version wrote."""
     names = connection.execute(select(experiments.c.id).where(experiments.c.arms.is_(None))).scalars().all()
     for name in names:
         row = connection.execute(select(experiments).where(experiments.c.id == name)).one()
@@ -32,7 +32,7 @@ def _completed(connection: Connection, row: Row[Any]) -> Book:
 
 
 def _replay(promises: Promises, log: Iterable[Row[Any]]) -> None:
-    """How far every promise was ever from being kept."""
+    """Track how far each guarantee ever was from being kept."""
     for event in log:
         if event.kind == "asked":
             promises.assign(decode(event.data)["arms"])

@@ -1,8 +1,8 @@
 """Many rows in one statement.
 
-SQLite runs inside our process, where a statement a row costs little, and SQLAlchemy's way to it much: so the statements
-are compiled once, and go straight to the driver. PostgreSQL gets one statement with the columns as arrays, as it would
-else have to answer for every row.
+SQLite runs inside our process, where one statement per row is cheap but SQLAlchemy's overhead is not: so statements
+are compiled once and go straight to the driver. PostgreSQL gets one statement with the columns as arrays, or it would
+have to answer for every row.
 """
 
 import json
@@ -34,8 +34,8 @@ class Bulk:
     """A statement for rows, in both forms.
 
     Args:
-        for_each: To be executed once a row.
-        for_all: To be executed once, with arrays.
+        for_each: Executed once per row.
+        for_all: Executed once, with arrays.
     """
 
     def __init__(self, for_each: Insert | Update, for_all: Insert | Update) -> None:
@@ -57,7 +57,7 @@ class Chosen:
     """A query for the rows whose column has one of many values, in both forms.
 
     Args:
-        query: Without that condition; its other parameters come before the values.
+        query: The query without that condition; its other parameters come before the values.
         column: The column.
     """
 
@@ -65,7 +65,7 @@ class Chosen:
         values: Any = func.json_each(bindparam("values", type_=Text)).table_valued("value")
         compiled = query.where(column.in_(select(values.c.value))).compile(dialect=sqlite.dialect())
         self._text, self._order = str(compiled), list(compiled.positiontup or ())
-        kind = ARRAY(String if isinstance(column.type, String) else column.type)  # a length would cut what is longer
+        kind = ARRAY(String if isinstance(column.type, String) else column.type)  # a length would truncate values
         self._for_all = query.where(column == any_(bindparam("values", type_=kind)))
 
     def run(self, connection: Connection, values: Collection[Any], **others: Any) -> list[Any]:
@@ -95,7 +95,7 @@ def inserting(table: Table) -> Bulk:
 
 
 def replacing(table: Table) -> Bulk:
-    """Insert rows, each with all columns; a row with the key of an older one takes its place."""
+    """Insert rows, each with all columns; a row with an existing key replaces the old one."""
     names, key = list(table.c.keys()), list(table.primary_key.columns.keys())
     given = _arrays(table, {name: name for name in names})
     each = sqlite.insert(table)
@@ -108,7 +108,7 @@ def replacing(table: Table) -> Bulk:
 
 
 def updating(table: Table, key: tuple[str, ...], values: tuple[str, ...] = (), **fixed: Any) -> Bulk:
-    """Update rows that are named by a key. Parameters are named as columns, with ``of_`` or ``new_`` before."""
+    """Update rows by key. Parameters are named like columns, prefixed with ``of_`` or ``new_``."""
     names = {**{name: f"of_{name}" for name in key}, **{name: f"new_{name}" for name in values}}
     given = _arrays(table, names)
     each = and_(true(), *(table.c[name] == bindparam(f"of_{name}") for name in key))

@@ -13,27 +13,27 @@ from sqlalchemy.exc import ArgumentError
 from fairbai.service.storage.failures import TROUBLE, DatabaseError, explained, shown
 from fairbai.service.storage.settings import DEFAULT
 
-BUSY = 30.0  # seconds that a connection waits for another one's lock
-POOL = {"pool_timeout": 10.0}  # seconds until a connection must be free; else too many requests read at once
-TIMEOUTS = {"lock_timeout": "15s", "statement_timeout": "60s"}  # of the writer on PostgreSQL: nobody waits for ever
-CONNECTING = {  # to PostgreSQL: a server that has vanished is noticed although its connections look open
+BUSY = 30.0  # seconds to wait for another connection's lock
+POOL = {"pool_timeout": 10.0}  # seconds to wait for a free connection
+TIMEOUTS = {"lock_timeout": "15s", "statement_timeout": "60s"}  # of the writer on PostgreSQL
+CONNECTING = {  # to PostgreSQL: notice a server that has vanished although its connections look open
     "connect_timeout": 10,  # seconds
     "keepalives_idle": 30,
     "keepalives_interval": 10,
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,  # milliseconds
 }
-STARTING = 7210431  # the lock that servers take while they prepare a database
+STARTING = 7210431  # the advisory lock that servers hold while they prepare a database
 
 
 @dataclass(frozen=True)
 class Database:
-    """Connections for the writer, whose transactions exclude each other, and for readers.
+    """Connections for the writer, whose transactions are mutually exclusive, and for readers.
 
     Attributes:
-        url: Where it is.
-        writer: Transactions that may write.
-        reader: Transactions that only read, and that wait for nobody.
+        url: Its address.
+        writer: For transactions that may write.
+        reader: For transactions that only read and never wait.
     """
 
     url: URL
@@ -42,7 +42,7 @@ class Database:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether one process only may write."""
+        """Whether only one process may write."""
         return self.url.get_backend_name() == "sqlite"
 
     def close(self) -> None:
@@ -52,23 +52,23 @@ class Database:
 
     @contextmanager
     def alone(self) -> Iterator[Connection]:
-        """A transaction of the writer, one at a time, however many servers prepare the database at once."""
+        """A transaction that no other server's preparation overlaps."""
         with self.writer.begin() as connection:
             self.lock(connection)
             yield connection
 
     def lock(self, connection: Connection) -> None:
-        """Wait until no other server prepares the database; for the rest of the transaction."""
-        if not self.is_sqlite:  # where a transaction that may write is alone anyway
-            for name in TIMEOUTS:  # the others may take their time
+        """Wait until no other server is preparing the database, and keep others out until the transaction ends."""
+        if not self.is_sqlite:  # where write transactions are exclusive anyway
+            for name in TIMEOUTS:  # the others may take long
                 connection.execute(text(f"SET LOCAL {name} = 0"))
             connection.execute(text(f"SELECT pg_advisory_xact_lock({STARTING})"))
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """A connection that sees the database as it is now, until it is closed."""
+        """A connection that sees the database as it is now until it is closed."""
         with self.reader.connect() as connection:
-            if not self.is_sqlite:  # where a transaction sees nothing else anyway
+            if not self.is_sqlite:  # where every transaction is a snapshot
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
 
@@ -82,17 +82,17 @@ class Database:
 
 
 def open_database(url: str = DEFAULT, synchronous: bool = True, create: bool = True) -> Database:
-    """Connect, and make sure that a commit is on disk when it returns.
+    """Connect, and make sure that commits are on disk when they return.
 
     Args:
         url: ``sqlite:///file.db`` or ``postgresql://user:password@host/name``.
-        synchronous: False gives up that promise, which is for tests that must see a loss.
-        create: Whether a SQLite file that does not exist is created.
+        synchronous: False gives up that guarantee, for tests that must see a loss.
+        create: Whether to create a missing SQLite file.
     """
     target = _target(url)
     sqlite = target.get_backend_name() == "sqlite"
     if not create and sqlite and not Path(str(target.database)).exists():
-        raise DatabaseError(f"{shown(target)}: there is no such file")
+        raise DatabaseError(f"{shown(target)}: no such file")
     options = POOL | (_sqlite_options() if sqlite else _postgresql_options(target))
     writer, reader = create_engine(target, **options), create_engine(target, **options)
     for engine in (writer, reader):
@@ -114,7 +114,7 @@ def open_database(url: str = DEFAULT, synchronous: bool = True, create: bool = T
 def _target(url: str) -> URL:
     try:
         target = make_url(url)
-    except (ArgumentError, ValueError):  # what came is not shown: it may hold a password
+    except (ArgumentError, ValueError):  # not shown, as it may hold a password
         raise ValueError(f"database must be a URL such as {DEFAULT} or postgresql://host/name") from None
     backend = target.get_backend_name()
     if backend == "postgresql":
@@ -127,18 +127,18 @@ def _target(url: str) -> URL:
 
 
 def _sqlite_options() -> dict[str, Any]:
-    # isolation_level None: we begin transactions ourselves, as the driver begins them only before the first write
+    # isolation_level None: we begin transactions ourselves; the driver would do so only before the first write
     return {"connect_args": {"timeout": BUSY, "isolation_level": None, "check_same_thread": False}}
 
 
 def _begin_with(engine: Engine, statement: str) -> None:
-    """Begin transactions so, in the driver; the event "begin" would have it a statement of SQLAlchemy."""
+    """Begin transactions with this statement, in the driver; the event "begin" would go through SQLAlchemy."""
     dialect: Any = engine.dialect
     dialect.do_begin = lambda connection: connection.execute(statement)
 
 
 def _postgresql_options(target: URL) -> dict[str, Any]:
-    given = {name: value for name, value in CONNECTING.items() if name not in target.query}  # the address may say more
+    given = {name: value for name, value in CONNECTING.items() if name not in target.query}  # the URL may override them
     return {"pool_pre_ping": True, "connect_args": given}
 
 
@@ -154,7 +154,7 @@ def _prepare_sqlite(synchronous: bool) -> Any:
 def _prepare_postgresql(synchronous: bool) -> Any:
     def prepare(connection: Any, _: Any) -> None:
         (now,) = connection.execute("SHOW synchronous_commit").fetchone()
-        if now != "remote_apply" or not synchronous:  # which is stricter still
+        if now != "remote_apply" or not synchronous:  # remote_apply is stricter still
             connection.execute(f"SET synchronous_commit = {'on' if synchronous else 'off'}")
         connection.commit()
 

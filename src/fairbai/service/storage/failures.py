@@ -18,29 +18,29 @@ class DatabaseError(OSError):
 
 
 def shown(url: URL) -> str:
-    """The address without its password."""
+    """The URL without its password."""
     return url.set(drivername=url.get_backend_name()).render_as_string(hide_password=True)
 
 
 def cause(error: SQLAlchemyError) -> str:
-    """What the driver says, without the statement, which may hold anything."""
+    """The driver's message, without the statement, which may hold anything."""
     said = getattr(error, "orig", None) or error
     return str(said).strip().splitlines()[0] if str(said).strip() else type(said).__name__
 
 
 def explained(url: URL, error: SQLAlchemyError) -> str:
-    """What went wrong, in one line, for people who run the service."""
+    """What went wrong, in one line, for the operator."""
     reason = cause(error)
     hints = {
-        "read-only transaction": "this server does not take writes",
-        "readonly database": "the file or its directory cannot be written",
+        "read-only transaction": "this server does not accept writes",
+        "readonly database": "the file or its directory is not writable",
         "unable to open database file": "its directory must exist and be writable",
-        "disk is full": "free some space; nothing that was acknowledged is lost",
-        "No space left": "free some space; nothing that was acknowledged is lost",
-        "not a database": "the file holds something else",
-        "database is locked": "another process holds it for too long",
-        "lock timeout": "another process holds the experiment for too long",
-        "QueuePool limit": "too many requests read at once",
+        "disk is full": "free some space; nothing acknowledged is lost",
+        "No space left": "free some space; nothing acknowledged is lost",
+        "not a database": "the file is something else",
+        "database is locked": "another process locked it for too long",
+        "lock timeout": "another process locked the experiment for too long",
+        "QueuePool limit": "too many concurrent reads",
     }
     hint = next((f" ({text})" for part, text in hints.items() if part in reason), "")
     return f"{shown(url)}: {reason}{hint}"

@@ -1,4 +1,4 @@
-"""Reading logs of any length: a part at a time, so that only that much is in memory."""
+"""Reading logs of any length in parts, so that only one part is in memory."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,18 +7,18 @@ from sqlalchemy import Connection, Row, select
 
 from fairbai.service.storage.schema import events
 
-MAX_EVENTS = 1_000  # of a part
-MAX_TEXT = 1_000_000  # characters of a part, about: an event may have 10,000 tickets
+MAX_EVENTS = 1_000  # per part
+MAX_TEXT = 1_000_000  # characters per part, approximately: an event may have 10,000 tickets
 
 
 def part_of_log(connection: Connection, experiment: str, after: int, end: int) -> list[Row[Any]]:
-    """The events that follow number ``after``, up to number ``end`` or to the size of a part; empty at the end."""
+    """The events after number ``after``, up to number ``end`` or the size of a part; empty at the end."""
     statement = (
         select(events)
         .where(events.c.experiment == experiment, events.c.sequence > after, events.c.sequence <= end)
         .order_by(events.c.sequence)
         .limit(MAX_EVENTS)
-        .execution_options(stream_results=True)  # of this statement: others of the connection may change something
+        .execution_options(stream_results=True)  # for this statement only: others on the connection may write
     )
     found: list[Row[Any]] = []
     size = 0

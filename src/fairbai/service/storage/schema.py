@@ -1,7 +1,7 @@
-"""The tables. Times are seconds since 1970 (UTC); JSON is text, because it must come back to the last bit.
+"""The tables. Times are seconds since 1970 (UTC); JSON is stored as text, because every bit must survive.
 
-``events`` is the log: one row an operation, from which everything else follows. ``experiments.state`` and ``tickets``
-are kept beside it, in the same transactions, so that nobody has to read the log to go on.
+``events`` is the log: one row per operation, from which everything else follows. ``experiments.state`` and ``tickets``
+are written in the same transactions, so that nobody has to read the log to continue.
 """
 
 from sqlalchemy import (
@@ -28,17 +28,17 @@ experiments = Table(
     Column("name", Text, nullable=False),
     Column("created_at", Double, nullable=False),
     Column("config", Text, nullable=False),
-    Column("version", BigInteger, nullable=False),  # how many events its log has
+    Column("version", BigInteger, nullable=False),  # number of events in its log
     Column("state", Text, nullable=False),  # a Book
-    Column("decided", Boolean, nullable=False),  # the rest is in the state too; it is here for lists
+    Column("decided", Boolean, nullable=False),  # from here on: copies of what is in the state, for lists
     Column("stopped", Boolean, nullable=False),
     Column("closed", Boolean, nullable=False),
     Column("recommendation", Text),
     Column("assigned", BigInteger, nullable=False),
     Column("observed", BigInteger, nullable=False),
-    Column("arms", Integer),  # null in a row that an older version wrote and that is not yet filled
-    Column("progress", Double),  # the evidence over its threshold
-    Column("floors_kept", Boolean),  # null as long as all that is promised is for the stop
+    Column("arms", Integer),  # null in a row of an older version before its backfill
+    Column("progress", Double),  # evidence over threshold
+    Column("floors_kept", Boolean),  # null while the only guarantees are for the stop
     Index("experiments_newest", "created_at", "id"),
 )
 
@@ -49,7 +49,7 @@ events = Table(
     Column("sequence", BigInteger, primary_key=True),
     Column("at", Double, nullable=False),
     Column("kind", String(16), nullable=False),
-    Column("key", String(250)),  # the experiment and what a client named the operation, so that it happens once
+    Column("key", String(250)),  # the experiment and the client's name for the operation
     Column("data", Text, nullable=False),
     sqlite_with_rowid=False,
 )
@@ -63,7 +63,7 @@ tickets = Table(
     Column("number", BigInteger, primary_key=True),
     Column("arm", Integer, nullable=False),
     Column("expires_at", Double),
-    Column("waiting", Boolean, nullable=False),  # for a reward, within its lease
+    Column("waiting", Boolean, nullable=False),  # for a reward, its lease not yet over
     Column("reward", Double),
     sqlite_with_rowid=False,
 )

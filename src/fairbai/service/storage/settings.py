@@ -1,4 +1,4 @@
-"""What can be set about a server."""
+"""Server settings."""
 
 import json
 import os
@@ -6,21 +6,21 @@ from dataclasses import asdict, dataclass
 from typing import Self
 
 DEFAULT = "sqlite:///fairbai.db"
-VARIABLE = "FAIRBAI_SERVICE"  # how the settings reach worker processes
+VARIABLE = "FAIRBAI_SERVICE"  # passes the settings on to worker processes
 
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """Of one server.
+    """Settings of one server.
 
     Attributes:
         database: The URL of the database.
         synchronous: Whether a commit waits for the disk; False is for tests that must see a loss.
-        largest_body: Bytes of a request.
-        failures: Wrong keys a minute of an address.
-        sweep: Seconds between two searches for tickets whose lease ran out.
-        policy_seconds: How long a policy holds.
-        demo: Whether a demonstration plays by itself.
+        largest_body: The maximum size of a request, in bytes.
+        failures: How many wrong keys an address may send per minute.
+        sweep: Seconds between two searches for tickets whose lease has ended.
+        policy_seconds: How long a policy is valid.
+        demo: Whether to run the demo experiment.
     """
 
     database: str = DEFAULT
@@ -32,7 +32,7 @@ class ServerSettings:
     demo: bool = False
 
     def to_environment(self) -> None:
-        """Hand the settings on to processes that are started from here."""
+        """Pass the settings on to processes that are started from here."""
         os.environ[VARIABLE] = json.dumps(asdict(self))
 
     @classmethod

@@ -17,12 +17,12 @@ from fairbai.service.storage.failures import TROUBLE, DatabaseError, explained, 
 
 
 def upgrade(database: Database) -> None:
-    """Bring the tables to the version that this fairbai knows; refuse a newer one, and what cannot be written."""
+    """Bring the tables to the schema that this fairbai knows; refuse a newer one, and a read-only database."""
     config, script = _config(), _scripts()
     try:
         with _changing_tables(database) as connection:
             found = MigrationContext.configure(connection).get_current_revision()
-            if found == script.get_current_head():  # SQLite finds out only when it writes whether it can
+            if found == script.get_current_head():  # SQLite only finds out whether it can write when it does
                 connection.execute(text("UPDATE alembic_version SET version_num = version_num"))
                 return
             if found is not None and found not in {revision.revision for revision in script.walk_revisions()}:
@@ -39,10 +39,10 @@ def upgrade(database: Database) -> None:
 
 @contextmanager
 def _changing_tables(database: Database) -> Iterator[Connection]:
-    """A transaction alone, in which a table may be replaced by a changed copy, as migrations on SQLite have to.
+    """An exclusive transaction in which tables may be replaced by changed copies, as migrations on SQLite must.
 
-    A table that others refer to could not be dropped there. So foreign keys are checked at the end only; SQLite takes
-    that setting outside of transactions.
+    SQLite would not drop a table that others refer to, so foreign keys are only checked at the end; that setting can
+    only be changed outside transactions.
     """
     with database.writer.connect() as connection:
         driver: Any = connection.connection.driver_connection
@@ -53,25 +53,27 @@ def _changing_tables(database: Database) -> Iterator[Connection]:
                 database.lock(connection)
                 yield connection
                 if database.is_sqlite and (lost := connection.exec_driver_sql("PRAGMA foreign_key_check").first()):
-                    raise DatabaseError(f"{shown(database.url)}: a row of {lost[0]} has none of {lost[2]} to refer to")
+                    raise DatabaseError(
+                        f"{shown(database.url)}: a row of {lost[0]} refers to a missing row of {lost[2]}"
+                    )
         finally:
             if database.is_sqlite:
                 driver.execute("PRAGMA foreign_keys = ON")
 
 
 def check_version(database: Database) -> None:
-    """Refuse a database that this fairbai would have to upgrade first."""
+    """Refuse a database that needs an upgrade first."""
     found, known = schema_version(database), _scripts().get_current_head()
     if found != known:
         has = "no tables" if found is None else f"schema {found}"
         raise DatabaseError(
             f"{shown(database.url)} has {has}, this fairbai needs schema {known}: "
-            "start fairbai serve on it, which upgrades it"
+            "start fairbai serve on it to upgrade it"
         )
 
 
 def schema_version(database: Database) -> str | None:
-    """The version of the tables; None where there are none."""
+    """The version of the schema; None if there are no tables."""
     with database.reader.connect() as connection:
         return MigrationContext.configure(connection).get_current_revision()
 

@@ -1,1 +1,1 @@
-"""Operations on their way into the database."""
+"""From operations to committed transactions."""

@@ -1,4 +1,4 @@
-"""Tickets whose reward did not come in time."""
+"""Leases: tickets whose reward did not come in time expire."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ log = logging.getLogger("fairbai.service")
 
 
 def overdue(database: Database, now: float) -> list[Expire]:
-    """What has to be expired now, an operation an experiment."""
+    """What must expire now, one operation per experiment."""
     statement = (
         select(tickets.c.experiment, tickets.c.number)
         .where(tickets.c.waiting, tickets.c.expires_at < now)
@@ -34,7 +34,7 @@ def overdue(database: Database, now: float) -> list[Expire]:
 
 
 async def sweep(database: Database, writer: Writer, now: float | None = None) -> int:
-    """Expire what is overdue; returns how many tickets."""
+    """Expire what is overdue; returns the number of tickets."""
     total = 0
     while True:
         operations = await asyncio.to_thread(overdue, database, time.time() if now is None else now)
@@ -44,8 +44,8 @@ async def sweep(database: Database, writer: Writer, now: float | None = None) ->
             return total
 
 
-async def sweep_for_ever(database: Database, writer: Writer, seconds: float) -> None:
-    """Look for overdue tickets again and again; a database that is away for a while does not end it."""
+async def sweep_forever(database: Database, writer: Writer, seconds: float) -> None:
+    """Look for overdue tickets periodically; survives a database that is temporarily unavailable."""
     while True:
         await asyncio.sleep(seconds)
         try:
@@ -54,5 +54,5 @@ async def sweep_for_ever(database: Database, writer: Writer, seconds: float) -> 
             log.warning("leases: %s", refusal.detail)
         except TROUBLE as error:
             log.warning("leases: %s", explained(database.url, error))
-        except Exception:  # whatever it is, the other leases must go on ending
+        except Exception:  # whatever it is, other leases must still end
             log.exception("leases")

@@ -1,8 +1,8 @@
-"""Operations in transactions: what is on disk, what is in memory and what clients hear are the same.
+"""Operations in transactions: disk, memory and what clients are told always agree.
 
-A transaction takes the rows of its experiments, which nobody else can have at the same time; brings the books in memory
-up to date with them; applies the operations; and writes events, tickets and states. Only when it is on disk are its
-results handed out. If it fails, the books that it touched are forgotten, and will be read again.
+A transaction locks the rows of its experiments, brings the books in memory up to date with them, applies the
+operations, and writes events, tickets and states. Its results are returned only once it is committed. If it fails, the
+books that it touched are discarded and will be read again.
 """
 
 import time
@@ -32,7 +32,7 @@ UPDATE_EXPIRED = updating(tickets, ("experiment", "number"), waiting=false())
 UPDATE_EXPERIMENTS = updating(experiments, ("id",), CHANGING)
 VERSIONS = Chosen(
     select(experiments.c.id, experiments.c.version)
-    .order_by(experiments.c.id)  # so that two transactions cannot wait for each other
+    .order_by(experiments.c.id)  # so that two transactions cannot deadlock
     .with_for_update(),
     experiments.c.id,
 )
@@ -47,10 +47,10 @@ SELECT_BOOK = select(experiments.c.config, experiments.c.state).where(experiment
 
 
 class Ledger:
-    """Applies operations; not to be used from two threads at once.
+    """Applies operations; must not be used by two threads at once.
 
     Args:
-        writer: Connections whose transactions may write.
+        writer: Connections for transactions that may write.
         clock: Seconds since 1970.
     """
 
@@ -61,9 +61,9 @@ class Ledger:
         self._books: OrderedDict[str, Book] = OrderedDict()
 
     def run(self, operations: Sequence[Operation[Any]]) -> list[Any]:
-        """Apply operations in one transaction; a result, or a Refusal, for each.
+        """Apply operations in one transaction; returns a result or a Refusal for each.
 
-        If it raises, nothing has happened.
+        If it raises, nothing has changed.
         """
         touched = sorted({operation.experiment for operation in operations})
         try:
@@ -80,25 +80,25 @@ class Ledger:
             raise
 
     def close(self) -> None:
-        """Give the connection back; the next operation takes another."""
+        """Return the connection to the pool; the next transaction takes another."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
 
     def _connected(self) -> Connection:
-        """The connection that is kept from one transaction to the next."""
+        """The connection, kept from one transaction to the next."""
         if self._connection is None:
             self._connection = self._writer.connect()
         return self._connection
 
     def create(self, experiment: str, book: Book, key: str | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin an experiment; returns its id, an older one's if the key was used before, and its configuration."""
+        """Create an experiment; returns its id and configuration, or those of the one that already has the key."""
         unit = UnitOfWork(experiment, book, self._clock())
         unit.log("created", unit.book.config)
         try:
             with self._writer.begin() as connection:
                 return _insert(connection, unit, key)
-        except IntegrityError:  # somebody else has just used the key
+        except IntegrityError:  # another request has just used the key
             with self._writer.begin() as connection:
                 return _insert(connection, unit, key)
 
@@ -107,9 +107,9 @@ class Ledger:
     def _open(
         self, connection: Connection, touched: list[str], operations: Sequence[Operation[Any]]
     ) -> dict[str, UnitOfWork]:
-        """Lock the experiments and read all that the operations will look at."""
+        """Lock the experiments and read everything that the operations need."""
         versions = VERSIONS.run(connection, touched)
-        now = self._clock()  # after the wait for the rows: the log is in the order of its times
+        now = self._clock()  # after waiting for the locks, so that times in the log are in order
         units = {name: UnitOfWork(name, self._book(connection, name, version), now) for name, version in versions}
         for unit in units.values():
             own = [operation for operation in operations if operation.experiment == unit.experiment]
@@ -118,7 +118,7 @@ class Ledger:
         return units
 
     def _book(self, connection: Connection, experiment: str, version: int) -> Book:
-        """The book at this version; from disk, if another process has moved on."""
+        """The book at this version; read again if another process has changed it."""
         book = self._books.get(experiment)
         if book is None or book.version != version:
             config, state = connection.execute(SELECT_BOOK, {"of_experiment": experiment}).one()

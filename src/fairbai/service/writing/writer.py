@@ -1,4 +1,4 @@
-"""Group commit: requests that wait at the same time share one transaction, and so one wait for the disk."""
+"""Group commit: operations that wait at the same time share one transaction, and so one wait for the disk."""
 
 import asyncio
 import logging
@@ -15,10 +15,10 @@ from fairbai.service.storage.failures import TROUBLE, of_database
 from fairbai.service.storage.metrics import Metrics
 from fairbai.service.writing.ledger import Ledger
 
-GATHERING = 0.0005  # seconds that a group waits for others, where the one before had more than one operation
+GATHERING = 0.0005  # seconds that a group waits for others, if the one before had several operations
 MAX_WAITING = 10_000  # operations
-MAX_WAITING_ROWS = 500_000  # of these operations, about: they are in memory
-MAX_ROWS = 20_000  # of a transaction, about: others wait for it
+MAX_WAITING_ROWS = 500_000  # of these operations, approximately: they are in memory
+MAX_ROWS = 20_000  # per transaction, approximately: others wait for it
 
 log = logging.getLogger("fairbai.service")
 
@@ -28,9 +28,9 @@ Waiting = tuple[Work[Any], asyncio.Future[Any]]
 
 
 class Writer:
-    """The thread of a process that writes.
+    """The thread that writes.
 
-    ``submit`` is called in the event loop; the future that it returns is done when the operation is on disk.
+    ``submit`` is called in the event loop; the future that it returns is done once the operation is committed.
     """
 
     def __init__(self, database: Database, metrics: Metrics) -> None:
@@ -45,33 +45,33 @@ class Writer:
         self._rows_taken = 0  # and this by the thread only
 
     def start(self) -> None:
-        """Begin, in the running event loop."""
+        """Start, in the running event loop."""
         self._loop = asyncio.get_running_loop()
         self._thread.start()
 
     async def stop(self) -> None:
-        """Finish what waits, and end the thread."""
+        """Finish what is waiting, and end the thread."""
         self._closing = True
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
 
     @property
     def waiting(self) -> int:
-        """How many operations have not begun."""
+        """How many operations have not started."""
         return self._queue.qsize()
 
     @property
     def alive(self) -> bool:
-        """Whether the thread works."""
+        """Whether the thread is running."""
         return self._thread.is_alive()
 
     def submit(self, work: Work[Result]) -> asyncio.Future[Result]:
-        """Queue an operation, or a function of the ledger that needs a transaction of its own."""
+        """Queue an operation, or a function of the ledger that uses its own transaction."""
         if self._closing:
-            raise unavailable("the service is shutting down")
+            raise unavailable("The service is shutting down")
         rows_waiting = self._rows_submitted - self._rows_taken
         if self._queue.qsize() >= MAX_WAITING or rows_waiting >= MAX_WAITING_ROWS:
-            raise unavailable("too many requests wait for the database")
+            raise unavailable("Too many requests are waiting for the database")
         assert self._loop is not None
         future: asyncio.Future[Result] = self._loop.create_future()
         self._rows_submitted += _size(work)
@@ -89,13 +89,13 @@ class Writer:
     def _work_until_the_end(self) -> None:
         last_was_group = False
         while (first := self._queue.get()) is not None:
-            if last_was_group:  # those who were just answered are about to call again
+            if last_was_group:  # clients that were just answered are about to call again
                 time.sleep(GATHERING)
             group, last = self._take(first)
             last_was_group = len(group) > 1
             try:
                 done = self._run(group)
-            except Exception as error:  # nothing may end the thread; calls can be repeated safely
+            except Exception as error:  # nothing may end the thread; clients can safely repeat their calls
                 log.exception("a group of %d operations failed", len(group))
                 done = [(future, error) for _, future in group]
             assert self._loop is not None
@@ -104,7 +104,7 @@ class Writer:
                 return
 
     def _take(self, first: Waiting) -> tuple[list[Waiting], bool]:
-        """All that waits, up to a bound, and whether the end has come."""
+        """Everything that is waiting, up to a bound, and whether it is time to stop."""
         group, rows = [first], _size(first[0])
         try:
             while rows < MAX_ROWS:
@@ -126,9 +126,9 @@ class Writer:
         if shared:
             operations = [work for work, _ in shared]
             results = self._try(lambda: self._ledger.run(operations))
-            if isinstance(results, Refusal):  # the database failed, and with it all of them
+            if isinstance(results, Refusal):  # the database failed, and so did all of them
                 results = [results] * len(shared)
-            elif isinstance(results, BaseException):  # a bug in one of them, which the others should not pay for
+            elif isinstance(results, BaseException):  # a bug in one of them, which should not affect the others
                 results = [self._alone(operation) for operation in operations]
             else:
                 self._metrics.committed(len(shared))
@@ -142,7 +142,7 @@ class Writer:
         return result
 
     def _try(self, function: Callable[[], Any]) -> Any:
-        """What a function returns or raises; trouble with the database becomes a Refusal that hides its details."""
+        """What a function returns or raises; a database failure becomes a Refusal that hides the details."""
         try:
             return function()
         except TROUBLE as error:
@@ -157,7 +157,7 @@ def _size(work: Work[Any]) -> int:
 
 def _resolve(done: list[tuple[asyncio.Future[Any], Any]]) -> None:
     for future, result in done:
-        if future.cancelled():  # the client has gone; what it asked for is done all the same
+        if future.cancelled():  # the client has gone; its operation was carried out all the same
             continue
         if isinstance(result, BaseException):
             future.set_exception(result)
