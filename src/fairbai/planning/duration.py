@@ -15,7 +15,7 @@ from fairbai.allocation import Allocation
 from fairbai.kernels.loop.runs import simulate_runs
 from fairbai.problems import Instance, Poisson
 from fairbai.problems.rates import Custom
-from fairbai.simulation.scenario import LARGEST_POISSON, make_scenario
+from fairbai.simulation.scenario import MAX_POISSON_MEAN, make_scenario
 from fairbai.stopping import StoppingRule
 
 LEVELS = (0.1, 0.5, 0.9)
@@ -73,7 +73,7 @@ def _work(instance: Instance) -> float:
         return 0.0
     if isinstance(instance.family, Poisson):
         largest = float(instance.means.max())
-        return 0.0 if largest > LARGEST_POISSON else WORK / (1.0 + 0.1 * math.sqrt(largest))
+        return 0.0 if largest > MAX_POISSON_MEAN else WORK / (1.0 + 0.1 * math.sqrt(largest))
     return WORK
 
 

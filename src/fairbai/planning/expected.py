@@ -12,7 +12,6 @@ import math
 from fairbai.allocation import Allocation, solve
 from fairbai.experiment.experiment import Experiment
 from fairbai.kernels import state as rows
-from fairbai.kernels.loop.steps import recount
 from fairbai.problems import Gaussian, Instance
 from fairbai.problems.checks import confidence
 from fairbai.stopping import StoppingRule
@@ -74,9 +73,9 @@ class Forecast:
         counts = self._shares * (trials * (self._free.characteristic_time / time))
         pair.state[rows.ASSIGNED] = pair.state[rows.OBSERVED] = counts
         pair.state[rows.SUM] = counts * self._means
-        recount(pair.codes, pair.reals, pair.state, pair.numbers)
-        pair.numbers[rows.SEEN] = trials  # of all arms, for rules that count them together
-        return float(pair.assess()[0])
+        pair.recount()
+        pair.scalars[rows.SEEN] = trials  # of all arms, for rules that count them together
+        return float(pair.exact_evidence()[0])
 
 
 def _rival(best: Allocation) -> int:

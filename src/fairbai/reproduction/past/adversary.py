@@ -2,8 +2,9 @@
 
 import math
 
+from fairbai.kernels.config import configure
 from fairbai.kernels.jit import entry, kernel
-from fairbai.kernels.loop.steps import FAMILY, KAPPA, SEED, SIZE, STOPPING, count_reward
+from fairbai.kernels.loop.steps import count_reward
 from fairbai.kernels.state import ASSIGNED, MEAN, OBSERVED, ROUND, SUM, largest
 from fairbai.kernels.stopping.scores import evidence
 from fairbai.kernels.streams.philox import two_uniforms
@@ -31,24 +32,24 @@ def fooled(experiment, before, truth, level, longest, answers):
     """Fill in the answer of every run against the adversary; -1 if there is none after ``longest`` trials.
 
     Args:
-        experiment: Its codes, reals, state and numbers.
-        before: The state and the numbers of an experiment that has not begun.
+        experiment: Its arrays, as the run loop takes them.
+        before: The state and the scalars of an experiment that has not begun.
         truth: The distribution of the rewards, as in ``kernels.streams.rewards``.
         level: The threshold for the evidence.
         longest: The number of trials after which a run is abandoned.
         answers: The result, one entry per run.
     """
-    codes, reals, state, numbers = experiment
-    family = codes[FAMILY]
+    codes, params, state, scalars, _, _ = experiment
+    config = configure(codes, params)
     for run in range(answers.size):
-        state[:], numbers[:] = before[0], before[1]
+        state[:], scalars[:] = before[0], before[1]
         answers[run] = -1
-        while answers[run] < 0 and numbers[ROUND] < longest:
+        while answers[run] < 0 and scalars[ROUND] < longest:
             arm = _less_lucky(state, truth)
-            uniform = two_uniforms(codes[SEED], run, int(numbers[ROUND]))[1]
+            uniform = two_uniforms(config.seed, run, int(scalars[ROUND]))[1]
             state[ASSIGNED, arm] += 1.0
-            numbers[ROUND] += 1.0
-            count_reward(family, codes, reals, state, numbers, arm, reward(family, truth, arm, uniform))
-            score = evidence(family, codes[STOPPING], reals[KAPPA], reals[SIZE], state, numbers, level)[0]
+            scalars[ROUND] += 1.0
+            count_reward(config, state, scalars, arm, reward(config.family, truth, arm, uniform))
+            score = evidence(config, state, scalars, level)[0]
             if score >= level:
                 answers[run] = largest(state, MEAN)
