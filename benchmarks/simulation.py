@@ -15,7 +15,6 @@ from benchmarks import cvxpy_ftas, numpy_ftas
 from benchmarks.measure import Ratio, best_of, duration, faster, slower
 from fairbai.experiment.experiment import Experiment
 from fairbai.kernels import state as rows
-from fairbai.kernels.loop import steps as kernels
 from fairbai.reproduction.scenarios import table_settings
 from fairbai.simulation.scenario import Setting, make_setting
 
@@ -172,7 +171,7 @@ class Begun(Setting):
         rng = np.random.default_rng(SEED)
         begun.state[[rows.ASSIGNED, rows.OBSERVED]] = count
         begun.state[rows.SUM] = count * self.instance.means + math.sqrt(count) * rng.standard_normal(begun.policy.size)
-        kernels.recount(begun.codes, begun.reals, begun.state, begun.numbers)
+        begun.recount()
         begun.reconsider()
         return begun
 

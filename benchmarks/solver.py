@@ -230,9 +230,9 @@ def overhead() -> Ratio:
     """What the Python object around the kernel costs: `fb.solve` beside the kernel on arrays made beforehand."""
     limit = 25e-6
     (instance,) = _instances(10, 1, floors=True)
-    weights, room = np.empty(10), kernels.workspace(10)
-    problem = (instance.family.code, instance.means, instance.scales, instance.floors, instance.spare)
-    bare = partial(kernels.allocate, *problem, 0.0, weights, room)
+    weights, workspace = np.empty(10), kernels.new_workspace(10)
+    problem = (instance.family.code, instance.means, instance.scales, instance.floors)
+    bare = partial(kernels.allocate, *problem, 0.0, weights, workspace)
     ours, theirs = best_of([partial(fb.solve, instance), bare], rounds=20, number=1000)
     more = ours - theirs
     ratio = f"{ours / theirs:.3g}x the time, {duration(more)} more"

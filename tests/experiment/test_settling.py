@@ -9,7 +9,7 @@ import pytest
 
 import fairbai as fb
 from fairbai.experiment.experiment import Experiment
-from fairbai.experiment.settling import checked_settling, settling_form, settling_plan
+from fairbai.experiment.settling import checked_settling, raised_floors, settling_form, settling_plan
 from tests.cases import proved_families
 
 MEANS = {"gaussian": [1.0, 0.4, -0.2], "poisson": [3.0, 2.0, 1.0], "exponential": [3.0, 2.0, 1.0]}
@@ -44,7 +44,7 @@ def test_margin_is_a_standard_error(name: str, rates: fb.rates.Rate) -> None:
     family, means = FAMILIES[name]
     counts = [100 * count for count in COUNTS]
     one = experiment(family, means, rates, counts)
-    plain, raised = (one.raised_floors(margin)[0] for margin in (0.0, 1.0))
+    plain, raised = (raised_floors(one, margin) for margin in (0.0, 1.0))
     rng = np.random.default_rng(1)
     variances = {"bernoulli": lambda m: m * (1 - m), "poisson": lambda m: m, "exponential": lambda m: m * m}
     variance = variances.get(name, lambda m: np.array([0.5, 1.0, 2.0]))(np.array(means))
@@ -52,7 +52,7 @@ def test_margin_is_a_standard_error(name: str, rates: fb.rates.Rate) -> None:
     spread = fb.rates.Softmax(0.6).floors_batch(drawn).std(axis=0)
     assert plain == pytest.approx(softmax(np.array(means)), abs=1e-9)
     assert raised - plain == pytest.approx(spread, rel=0.03)  # a standard deviation of 20,000 draws: 0.5 %
-    assert one.raised_floors(2.0)[0] - plain == pytest.approx(2.0 * (raised - plain))
+    assert raised_floors(one, 2.0) - plain == pytest.approx(2.0 * (raised - plain))
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -68,24 +68,24 @@ def test_rates_see_means_of_their_domain(name: str) -> None:
     if name in ("bernoulli", "poisson"):
         means = [1.0, 0.5, 0.0]
     one = experiment(family, means, fb.rates.Custom(checked), [1, 2, 1])
-    floors, spare = one.raised_floors(0.3)
+    floors = raised_floors(one, 0.3)
     assert (floors >= softmax(one.state[3]) - 1e-12).all()
-    assert spare == pytest.approx(1.0 - floors.sum())
+    assert floors.sum() <= 1.0
 
 
 @pytest.mark.parametrize("rates", [fb.rates.Gap(0.9), fb.rates.InverseGap(0.5), fb.rates.Proportional(1.0)])
 def test_margins_take_at_most_half_of_what_is_left(rates: Any) -> None:
     one = experiment(*FAMILIES["gaussian"], rates, [3, 4, 5])
-    floors, spare = one.raised_floors(100.0)
-    assert spare == pytest.approx((1.0 - rates.p0) / 2)
-    assert (floors >= one.raised_floors(0.0)[0]).all()
+    floors = raised_floors(one, 100.0)
+    assert 1.0 - floors.sum() == pytest.approx((1.0 - rates.p0) / 2)
+    assert (floors >= raised_floors(one, 0.0)).all()
     floors, end = settling_plan(one, fb.Settling(margin=100.0))
     assert end >= one.round
 
 
 def test_known_floors_have_no_margin() -> None:
     one = experiment(*FAMILIES["gaussian"], fb.rates.Constant([0.1, 0.2, 0.3]), COUNTS)
-    assert one.raised_floors(5.0)[0].tolist() == [0.1, 0.2, 0.3]
+    assert raised_floors(one, 5.0).tolist() == [0.1, 0.2, 0.3]
 
 
 def test_parameters_and_form() -> None:

@@ -100,15 +100,15 @@ class Unchanged:
         ("a", "1", "reward must be a number, got '1'"),
         ("a", None, "reward must be a number, got None"),
         ("a", [1.0], r"reward must be a number, got \[1.0\]"),
-        ("c", 1.0, "arm 'c' has 0 trials that wait for a reward, got 1 rewards"),
-        (["a", "a"], [1.0, 1.0], "arm 'a' has 1 trials that wait for a reward, got 2 rewards"),
+        ("c", 1.0, "arm 'c' has no pending trials, got 1 reward"),
+        (["a", "a"], [1.0, 1.0], "arm 'a' has 1 pending trial, got 2 rewards"),
         (["a", "b", "d"], [1.0, 1.0, 1.0], "arm must be one of 'a', 'b', 'c', got 'd'"),
         (["a", "b"], [1.0, NAN], "reward must be finite, got nan"),
         (["a", "b"], [1.0], r"rewards must be as many as arms \(2\), got 1"),
         (["a"], [1.0, 2.0], r"rewards must be as many as arms \(1\), got 2"),
         (["a", "b"], 1.0, "reward.* must be"),
-        (["b", "c"], [1.0, 1.0], "arm 'c' has 0 trials that wait for a reward, got 1 rewards"),
-        (["a", "b", "b"], [1.0, 1.0, 1.0], "arm 'b' has 1 trials that wait for a reward, got 2 rewards"),
+        (["b", "c"], [1.0, 1.0], "arm 'c' has no pending trials, got 1 reward"),
+        (["a", "b", "b"], [1.0, 1.0, 1.0], "arm 'b' has 1 pending trial, got 2 rewards"),
     ],
     ids=str,
 )
@@ -162,7 +162,7 @@ def test_ask_after_the_stop() -> None:
         for n in (None, 1, 5):
             with pytest.raises(RuntimeError, match="the experiment has stopped: 'a' is the answer"):
                 ident.ask(n)
-    with Unchanged(ident), pytest.raises(ValueError, match="arm 'a' has 0 trials that wait for a reward"):
+    with Unchanged(ident), pytest.raises(ValueError, match="arm 'a' has no pending trials"):
         ident.tell("a", 1.0)
 
 

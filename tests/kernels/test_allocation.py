@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from fairbai.kernels.allocation.floors import least_cost
+from fairbai.kernels.allocation.arms import least_cost
 from tests.allocation.questions import FAMILIES, as_instance, costs, near
 from tests.oracle.instances import random_instances
 from tests.processes import run_python

@@ -40,6 +40,17 @@ def test_cache_directory_is_named_by_the_sources(tmp_path: Path, monkeypatch: py
     assert len({before, changed, jit._sources_hash()}) == 3
 
 
+def test_sources_in_folders_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a change in kernels/loop would leave stale kernels in use."""
+    folder = tmp_path / "loop" / "deeper"
+    folder.mkdir(parents=True)
+    (folder / "a.py").write_text("# a")
+    monkeypatch.setattr(jit, "__file__", str(tmp_path / "jit.py"))
+    before = jit._sources_hash()
+    (folder / "a.py").write_text("# changed")
+    assert jit._sources_hash() != before
+
+
 def test_cache_directory_is_under_the_root() -> None:
     assert jit._cache_root() / jit._sources_hash() == jit.CACHE_DIRECTORY
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairbai.kernels.allocation.floors import prepare
-from fairbai.kernels.allocation.limits import LIMITED_ROWS, WORK, _tangent
-from fairbai.kernels.families import transport
+from fairbai.kernels.allocation import limits as kernels
+from fairbai.kernels.allocation.arms import Problem, prepare
 from fairbai.kernels.limits import fill_up, forced_shares
+from fairbai.kernels.pairs import transport
 from fairbai.problems.rates import Bounded, Group, Limits
 from tests.oracle.limits import EDGES, KINDS, Bounds, random_bounds, random_points
 
@@ -62,12 +62,13 @@ def test_tangents_are_above_the_whole_set(family: int, kind: str) -> None:
     for _ in range(3):
         means = rng.uniform(0.1, 0.9, int(rng.integers(2, 7)))
         bounds, best, ones = random_bounds(kind, means.tolist(), rng), int(np.argmax(means)), np.ones(means.size)
-        limits, room = limits_of(bounds), np.empty((LIMITED_ROWS, means.size))
-        spare = forced_shares(limits.floors, limits.groups, limits.group_floors, room[WORK:])
-        arms, _ = prepare(family, means, ones, limits.floors, spare, room)
+        limits, workspace = limits_of(bounds), np.empty((kernels.LIMITED_ROWS, means.size))
+        spare = forced_shares(limits.floors, limits.groups, limits.group_floors, workspace[kernels.WORK :])
+        arms, _ = prepare(family, Problem(means, ones, limits.floors, spare), workspace)
+        held = kernels.Limits(limits.floors, limits.ceilings, limits.groups, limits.group_floors)
         points = list(random_points(bounds, 4, rng))
         for r in (1e-4, 0.03, 0.7, 5.0, 1e3):
-            tangent = _tangent(arms, spare, limits.floors, limits.ceilings, limits.groups, r, True, room)
+            tangent = kernels._tangent(arms, held, r, True, workspace)
             for shares in points:
                 x = shares[best]
                 costs = [transport(family, means[best], 1.0, x, means[a], 1.0, shares[a])[0] for a in range(means.size)]

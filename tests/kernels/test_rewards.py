@@ -11,9 +11,10 @@ from scipy.special import ndtri
 
 import fairbai as fb
 from fairbai.kernels.families import BERNOULLI, EXPONENTIAL, GAUSSIAN, POISSON
+from fairbai.kernels.special import normal_quantile
 from fairbai.kernels.streams.philox import two_uniforms
-from fairbai.kernels.streams.rewards import reward, standard_normal
-from fairbai.simulation.scenario import LARGEST_POISSON, truth_of
+from fairbai.kernels.streams.rewards import reward
+from fairbai.simulation.scenario import MAX_POISSON_MEAN, truth_of
 from tests.simulation.cases import rewards_of
 
 LEAST, MOST = 2.0**-53, 1.0 - 2.0**-53  # the extremes of the stream
@@ -27,7 +28,7 @@ def truth(*means: float, family: fb.problems.Family | None = None) -> np.ndarray
 
 
 def relative_error(uniforms: np.ndarray) -> float:
-    found = np.array([standard_normal(float(uniform)) for uniform in uniforms])
+    found = np.array([normal_quantile(float(uniform)) for uniform in uniforms])
     return float(np.max(np.abs(found / ndtri(uniforms) - 1.0)))
 
 
@@ -44,19 +45,19 @@ def test_normal_quantile() -> None:
 @pytest.mark.parametrize("uniform", [LEAST, 1e-12, 0.01, 0.25, 0.5 - 2.0**-50])
 def test_normal_quantile_is_odd(uniform: float) -> None:
     uniform = round(uniform * 2**53) / 2**53  # so that 1 - uniform is exact
-    assert standard_normal(1.0 - uniform) == -standard_normal(uniform)
+    assert normal_quantile(1.0 - uniform) == -normal_quantile(uniform)
 
 
 def test_normal_quantile_at_its_ends() -> None:
-    assert standard_normal(0.5) == 0.0
-    assert standard_normal(LEAST) == pytest.approx(-8.209536151601387, rel=1e-14)
-    assert standard_normal(MOST) == pytest.approx(8.209536151601387, rel=1e-14)
-    assert standard_normal(1e-300) == pytest.approx(ndtri(1e-300), rel=1e-14)
+    assert normal_quantile(0.5) == 0.0
+    assert normal_quantile(LEAST) == pytest.approx(-8.209536151601387, rel=1e-14)
+    assert normal_quantile(MOST) == pytest.approx(8.209536151601387, rel=1e-14)
+    assert normal_quantile(1e-300) == pytest.approx(ndtri(1e-300), rel=1e-14)
 
 
 def test_normal_quantile_rises() -> None:
     uniforms = np.sort(np.random.default_rng(2).random(3000))
-    found = [standard_normal(float(uniform)) for uniform in uniforms]
+    found = [normal_quantile(float(uniform)) for uniform in uniforms]
     assert (np.diff(found) > 0.0).all()
 
 
@@ -65,8 +66,8 @@ def test_normal_quantile_rises() -> None:
 
 def test_gaussian_reward_is_shifted_and_scaled() -> None:
     arms = truth(2.0, -1.0, family=fb.Gaussian([9.0, 0.25]))
-    assert reward(GAUSSIAN, arms, 0, 0.3) == 2.0 + 3.0 * standard_normal(0.3)
-    assert reward(GAUSSIAN, arms, 1, 0.3) == -1.0 + 0.5 * standard_normal(0.3)
+    assert reward(GAUSSIAN, arms, 0, 0.3) == 2.0 + 3.0 * normal_quantile(0.3)
+    assert reward(GAUSSIAN, arms, 1, 0.3) == -1.0 + 0.5 * normal_quantile(0.3)
 
 
 def test_bernoulli_reward() -> None:
@@ -112,7 +113,7 @@ def test_poisson_quantile_at_the_extremes(mean: float) -> None:
 
 
 @pytest.mark.slow_without_jit
-@pytest.mark.parametrize("mean", [1e8, 1e10, LARGEST_POISSON])
+@pytest.mark.parametrize("mean", [1e8, 1e10, MAX_POISSON_MEAN])
 def test_poisson_quantile_of_large_means(mean: float) -> None:
     """At that size a Poisson law is normal up to some ten thousandths of a standard deviation."""
     arms = truth(mean, 1.0, family=fb.Poisson())

@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairbai as fb
-from fairbai.kernels.loop.runs import _custom_floors, floors_by, give_up, note, simulate_runs_with, violation
-from fairbai.kernels.loop.steps import RUN, SIZE
+from fairbai.kernels.config import RUN, SIZE, configure
+from fairbai.kernels.loop.records import Task, give_up, note
+from fairbai.kernels.loop.runs import _custom_floors, floors_by, simulate_runs_with
 from fairbai.kernels.rates import spare_share
-from fairbai.kernels.settling.floors import FROZEN, NOT
-from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, NUMBERS, ROUND, SLACK, SPARE, STATE_ROWS
+from fairbai.kernels.settling.floors import floor_violation as violation
+from fairbai.kernels.settling.settle import FROZEN, NOT
+from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, ROUND, SCALARS, SLACK, SPARE, STATE_ROWS
 from fairbai.simulation.scenario import _empty_record, make_setting, truth_of
 from tests.simulation.cases import compiled
 
@@ -48,25 +50,29 @@ def test_violation_is_that_of_the_arm_furthest_below() -> None:
 
 
 def situation(assigned: list[float], floors: list[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Truth, state and numbers in the middle of a run whose second arm leads."""
+    """Truth, state and scalars in the middle of a run whose second arm leads."""
     instance = fb.Instance([0.0, 1.0, 0.5], rates=fb.rates.Constant(floors))
-    state, numbers = np.zeros((STATE_ROWS, 3)), np.zeros(NUMBERS)
+    state, scalars = np.zeros((STATE_ROWS, 3)), np.zeros(SCALARS)
     state[ASSIGNED], state[FLOOR], state[MEAN] = assigned, floors, [0.1, 1.1, 0.6]
-    numbers[ROUND], numbers[SPARE], numbers[SLACK] = sum(assigned), spare_share(state[FLOOR]), -1.0
-    return truth_of(instance), state, numbers
+    scalars[ROUND], scalars[SPARE], scalars[SLACK] = sum(assigned), spare_share(state[FLOOR]), -1.0
+    return truth_of(instance), state, scalars
 
 
 LEVELS = np.array([1.0, 2.0, 3.0])
-CODES, REALS = np.zeros(RUN + 1, dtype=np.int64), np.zeros(SIZE + 1)
+CONFIG = configure(np.zeros(RUN + 1, dtype=np.int64), np.zeros(SIZE + 1))
+
+
+def task(truth: np.ndarray, settling: int, *grid: float) -> Task:
+    return Task(truth, LEVELS, (settling, 0.0), 100, np.array(grid, dtype=np.float64))
 
 
 def test_note_answers_every_level_that_is_reached() -> None:
-    truth, state, numbers = situation([5.0, 4.0, 1.0], [0.1, 0.1, 0.5])
+    truth, state, scalars = situation([5.0, 4.0, 1.0], [0.1, 0.1, 0.5])
     record = _empty_record(2, 3, 3, histogram=True, marks=2)
-    grid = np.array([3.0, 10.0])
-    assert note(CODES, REALS, 0, truth, LEVELS, (NOT, 0.0), grid, state, numbers, 0.5, 0.7, record, 1, 0) == 0
+    one = task(truth, NOT, 3.0, 10.0)
+    assert note(CONFIG, one, state, scalars, (0.5, 0.7), record, (1, 0)) == 0
     assert not record.decided.any()
-    assert note(CODES, REALS, 0, truth, LEVELS, (NOT, 0.0), grid, state, numbers, 2.0, 2.7, record, 1, 0) == 2
+    assert note(CONFIG, one, state, scalars, (2.0, 2.7), record, (1, 0)) == 2
     assert record.decided.tolist() == [[0, 0, 0], [10, 10, 0]]
     assert record.stopped.tolist() == [[0, 0, 0], [10, 10, 0]]
     assert record.answers[1].tolist() == [1, 1, 0]
@@ -80,9 +86,9 @@ def test_note_answers_every_level_that_is_reached() -> None:
 
 def test_note_settles() -> None:
     """(5, 4, 1) of 10 for floors of (.1, .1, .5): 8 trials of the third arm make it 9 of 18."""
-    truth, state, numbers = situation([5.0, 4.0, 1.0], [0.1, 0.1, 0.5])
+    truth, state, scalars = situation([5.0, 4.0, 1.0], [0.1, 0.1, 0.5])
     record = _empty_record(1, 3, 3, histogram=False, marks=0)
-    assert note(CODES, REALS, 0, truth, LEVELS, (FROZEN, 0.0), np.empty(0), state, numbers, 9.0, 9.0, record, 0, 1) == 3
+    assert note(CONFIG, task(truth, FROZEN), state, scalars, (9.0, 9.0), record, (0, 1)) == 3
     assert record.decided[0].tolist() == [0, 10, 10]
     assert record.stopped[0].tolist() == [0, 18, 18]
     assert record.pulls[0, 2].tolist() == [5, 4, 9]
@@ -102,18 +108,18 @@ def test_note_settles() -> None:
 )
 def test_histogram_has_steps_of_a_thousandth(assigned: list[float], place: int) -> None:
     """Entry 0 counts rounds without violation, entry n those above n - 1 thousandths, up to n."""
-    truth, state, numbers = situation(assigned, [0.25, 0.25, 0.5] if sum(assigned) < 3 else [0.25, 0.25, 0.25])
+    truth, state, scalars = situation(assigned, [0.25, 0.25, 0.5] if sum(assigned) < 3 else [0.25, 0.25, 0.25])
     record = _empty_record(1, 3, 3, histogram=True, marks=0)
-    note(CODES, REALS, 0, truth, LEVELS, (NOT, 0.0), np.empty(0), state, numbers, 0.0, 0.0, record, 0, 1)
+    note(CONFIG, task(truth, NOT), state, scalars, (0.0, 0.0), record, (0, 1))
     assert not record.histogram[0].any()  # that delta was answered before
     for later in (1, 2):
         assert np.flatnonzero(record.histogram[later]).tolist() == [place]
 
 
 def test_giving_up() -> None:
-    truth, state, numbers = situation([5.0, 4.0, 1.0], [0.1, 0.1, 0.5])
+    truth, state, scalars = situation([5.0, 4.0, 1.0], [0.1, 0.1, 0.5])
     record = _empty_record(1, 3, 3, histogram=False, marks=0)
-    give_up(CODES, REALS, 0, truth, LEVELS, state, numbers, record, 0, 1)
+    give_up(CONFIG, task(truth, NOT), state, scalars, record, (0, 1))
     assert record.decided[0].tolist() == [0, 10, 10]
     assert record.stopped[0].tolist() == [0, 10, 10]
     assert record.answers[0].tolist() == [0, -1, -1]
@@ -128,14 +134,14 @@ def test_giving_up() -> None:
 @pytest.mark.parametrize("first", [0.0, 2.0])
 def test_custom_floors(arms: int, first: float) -> None:
     """The floors of the function, as the class checks them; for four to six arms it goes wrong above 1."""
-    state, numbers = np.zeros((STATE_ROWS, arms)), np.zeros(NUMBERS)
+    state, scalars = np.zeros((STATE_ROWS, arms)), np.zeros(SCALARS)
     state[MEAN, 0] = first
     fine = arms in (3, 8) or first == 0.0
-    assert _custom_floors(floors_by(compiled), state, numbers) == fine
+    assert _custom_floors(floors_by(compiled), state, scalars) == fine
     if fine:
         expected = fb.rates.Custom(compiled).floors(state[MEAN])
         assert state[FLOOR].tolist() == expected.tolist()
-        assert numbers[SPARE] == spare_share(expected)
+        assert scalars[SPARE] == spare_share(expected)
 
 
 def test_compiled_loop_tells_where_custom_floors_failed() -> None:
@@ -145,19 +151,9 @@ def test_compiled_loop_tells_where_custom_floors_failed() -> None:
     )
     experiment, truth = setting.experiment(), truth_of(setting.instance)
     record = _empty_record(20, 1, 4, histogram=False, marks=0)
-    arrays = (experiment.codes, experiment.reals, experiment.state, experiment.numbers)
-    failed = simulate_runs_with(
-        floors_by(compiled),
-        (*arrays, experiment.policy, experiment.room),
-        (experiment.state.copy(), experiment.numbers.copy()),
-        truth,
-        np.array([setting.stopping.level(0.01, 4)]),
-        (NOT, 0.0),
-        500,
-        np.empty(0),
-        100,
-        record,
-    )
+    one = Task(truth, np.array([setting.stopping.level(0.01, 4)]), (NOT, 0.0), 500, np.empty(0))
+    before = experiment.state.copy(), experiment.scalars.copy()
+    failed = simulate_runs_with(floors_by(compiled), experiment.arrays, before, one, 100, record)
     assert 100 <= failed < 120
     assert truth[0, 0] > 1.0
     done = record.decided[: failed - 100, 0]

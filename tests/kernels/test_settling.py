@@ -10,24 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairbai.kernels.rates import spare_share
-from fairbai.kernels.settling.floors import furthest_behind, settling_trials
-from fairbai.kernels.settling.floors import settle as settle_at_once
-from fairbai.kernels.state import ASSIGNED, NUMBERS, ROUND, STATE_ROWS
+from fairbai.kernels.settling.floors import arm_for_floors, settle_floors, trials_to_floors
+from fairbai.kernels.state import ASSIGNED, ROUND, SCALARS, STATE_ROWS
 
 
 def arrays(assigned: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """The state of an experiment of which only the assigned trials matter."""
-    state, numbers = np.zeros((STATE_ROWS, len(assigned))), np.zeros(NUMBERS)
+    state, scalars = np.zeros((STATE_ROWS, len(assigned))), np.zeros(SCALARS)
     state[ASSIGNED] = assigned
-    numbers[ROUND] = sum(assigned)
-    return state, numbers
+    scalars[ROUND] = sum(assigned)
+    return state, scalars
 
 
 def settle(assigned: list[int], floors: list[float]) -> int:
-    state, numbers = arrays(assigned)
+    state, scalars = arrays(assigned)
     share = np.array(floors)
-    return int(settling_trials(state, numbers, share, spare_share(share)))
+    return int(trials_to_floors(state, scalars, share))
 
 
 def lacking(assigned: list[int], floors: list[float], total: int) -> int:
@@ -62,7 +60,7 @@ def test_the_arm_furthest_behind_meets_every_floor_at_the_end(case: tuple[list[i
     share = np.array(floors)
     total = sum(assigned) + settle(assigned, floors)
     for _ in range(total - sum(assigned)):
-        arm = furthest_behind(state, share, total, spare_share(share))
+        arm = arm_for_floors(state, share, total)
         assert state[ASSIGNED, arm] < math.ceil(share[arm] * total)  # no trial is given away
         state[ASSIGNED, arm] += 1.0
     assert (state[ASSIGNED] >= share * total).all()
@@ -118,9 +116,9 @@ def test_floors_that_sum_to_one_can_be_out_of_reach(assigned: list[int], floors:
 
 
 def at_once(assigned: list[int], floors: list[float]) -> list[int]:
-    state, numbers = arrays(assigned)
+    state, scalars = arrays(assigned)
     share, pulls = np.array(floors), np.zeros(len(assigned), dtype=np.int64)
-    total = settle_at_once(state, numbers, share, spare_share(share), pulls)
+    total = settle_floors(state, scalars, share, pulls)
     assert total == sum(assigned) + settle(assigned, floors) == pulls.sum()
     assert state[ASSIGNED].tolist() == assigned
     return [int(count) for count in pulls]
@@ -132,7 +130,7 @@ def one_by_one(assigned: list[int], floors: list[float]) -> list[int]:
     share = np.array(floors)
     total = sum(assigned) + settle(assigned, floors)
     for _ in range(total - sum(assigned)):
-        state[ASSIGNED, furthest_behind(state, share, total, spare_share(share))] += 1.0
+        state[ASSIGNED, arm_for_floors(state, share, total)] += 1.0
     return [int(count) for count in state[ASSIGNED]]
 
 

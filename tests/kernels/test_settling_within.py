@@ -11,15 +11,15 @@ import pytest
 from scipy.optimize import Bounds as Box
 from scipy.optimize import LinearConstraint, milp
 
-from fairbai.kernels.settling.limits import settle_within, settling_arm, settling_trials_within, violation_within
+from fairbai.kernels.settling.limits import arm_for_limits, limit_violation, settle_limits, trials_to_limits
 from fairbai.kernels.state import (
     ASSIGNED,
     CEILING,
     FLOOR,
     GROUP,
     GROUP_FLOOR,
-    NUMBERS,
     ROUND,
+    SCALARS,
     SLACK,
     STATE_ROWS,
 )
@@ -33,22 +33,22 @@ class Held(NamedTuple):
     """An experiment of which only the assigned trials and the limits matter."""
 
     state: np.ndarray
-    numbers: np.ndarray
-    room: np.ndarray
+    scalars: np.ndarray
+    workspace: np.ndarray
 
 
 def held(assigned: list[int], bounds: Bounds) -> Held:
     limits = Bounded(bounds.floors, bounds.ceilings, [Group(*group) for group in bounds.groups]).limits(len(assigned))
-    state, numbers = np.zeros((STATE_ROWS, len(assigned))), np.zeros(NUMBERS)
+    state, scalars = np.zeros((STATE_ROWS, len(assigned))), np.zeros(SCALARS)
     state[ASSIGNED] = assigned
     state[FLOOR], state[CEILING] = limits.floors, limits.ceilings
     state[GROUP], state[GROUP_FLOOR] = limits.groups, limits.group_floors
-    numbers[ROUND], numbers[SLACK] = sum(assigned), limits.slack
-    return Held(state, numbers, np.empty((2, len(assigned))))
+    scalars[ROUND], scalars[SLACK] = sum(assigned), limits.slack
+    return Held(state, scalars, np.empty((2, len(assigned))))
 
 
 def possible(assigned: list[int], bounds: Bounds, total: int, exact: bool) -> bool:
-    """Whether whole numbers, at least those assigned and ``total`` in sum, meet every limit: an integer program."""
+    """Whether whole scalars, at least those assigned and ``total`` in sum, meet every limit: an integer program."""
     size = len(assigned)
     up, down = (math.ceil, math.floor) if exact else (math.floor, math.ceil)
     lower = np.maximum(assigned, [up(floor * total) for floor in bounds.floors])
@@ -94,8 +94,8 @@ def test_number_of_trials_is_the_least(kind: str) -> None:
     checked = 0
     for assigned, bounds in cases(kind, 6, seed=1):
         experiment = held(assigned, bounds)
-        exact = experiment.numbers[SLACK] > 1e-9
-        found = settling_trials_within(*experiment)
+        exact = experiment.scalars[SLACK] > 1e-9
+        found = trials_to_limits(*experiment)
         assert experiment.state[ASSIGNED].tolist() == assigned
         if found <= 120:  # each step of the brute force is an integer program
             checked += 1
@@ -108,18 +108,18 @@ def test_the_trials_end_within_all_limits(kind: str) -> None:
     """One by one as an Identifier gives them, and at once as a simulated run counts them."""
     for assigned, bounds in cases(kind, 25, seed=2):
         experiment = held(assigned, bounds)
-        state, numbers, room = experiment
-        more = settling_trials_within(*experiment)
+        state, scalars, workspace = experiment
+        more = trials_to_limits(*experiment)
         total = sum(assigned) + more
         pulls = np.zeros(len(assigned), dtype=np.int64)
-        assert settle_within(state, numbers, room, pulls) == total == pulls.sum()
+        assert settle_limits(state, scalars, workspace, pulls) == total == pulls.sum()
         assert state[ASSIGNED].tolist() == assigned
         for _ in range(more):
-            state[ASSIGNED, settling_arm(state, numbers, total, room)] += 1.0
+            state[ASSIGNED, arm_for_limits(state, scalars, total, workspace)] += 1.0
         assert state[ASSIGNED].tolist() == pulls.tolist()
-        if more > 0 or possible(assigned, bounds, total, exact=numbers[SLACK] > 1e-9):
-            excess = violation_within(state, pulls, total, room[0]) * total
-            assert excess == 0.0 if numbers[SLACK] > 1e-9 else excess < 1.0, (assigned, bounds)
+        if more > 0 or possible(assigned, bounds, total, exact=scalars[SLACK] > 1e-9):
+            excess = limit_violation(state, pulls, total, workspace[0]) * total
+            assert excess == 0.0 if scalars[SLACK] > 1e-9 else excess < 1.0, (assigned, bounds)
 
 
 @pytest.mark.parametrize(
@@ -137,18 +137,18 @@ def test_the_trials_end_within_all_limits(kind: str) -> None:
     ],
 )
 def test_by_hand(assigned: list[int], bounds: Bounds, expected: int) -> None:
-    assert settling_trials_within(*held(assigned, bounds)) == expected
+    assert trials_to_limits(*held(assigned, bounds)) == expected
 
 
 def test_what_is_out_of_reach_is_left() -> None:
     """An arm with a ceiling of 1e-12 that was pulled twice."""
     bounds = Bounds(np.zeros(2), np.array([1e-12, 1.0]))
-    assert settling_trials_within(*held([2, 5], bounds)) == 0
+    assert trials_to_limits(*held([2, 5], bounds)) == 0
 
 
 def test_violation_is_the_largest_of_all() -> None:
     bounds = Bounds(np.array([0.2, 0.0, 0.0, 0.0]), np.array([1.0, 0.3, 1.0, 1.0]), (((2, 3), 0.4),))
-    state, _, room = held([0] * 4, bounds)
+    state, _, workspace = held([0] * 4, bounds)
     for pulls, expected in (
         ([2, 3, 2, 3], 0.0),
         ([1, 3, 3, 3], 0.1),  # the floor of arm 0
@@ -156,4 +156,4 @@ def test_violation_is_the_largest_of_all() -> None:
         ([6, 3, 1, 0], 0.3),  # the floor of the group
         ([0, 5, 4, 1], 0.2),
     ):
-        assert violation_within(state, np.array(pulls), sum(pulls), room[0]) == pytest.approx(expected, abs=1e-15)
+        assert limit_violation(state, np.array(pulls), sum(pulls), workspace[0]) == pytest.approx(expected, abs=1e-15)

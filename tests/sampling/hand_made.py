@@ -32,12 +32,12 @@ def experiment(
 ) -> fb.Identifier:
     """An experiment with these counts and means; the optimal shares are solved for, or those given."""
     ident = identifier(len(means), sampling, seed=seed, **settings)
-    state, numbers = ident._experiment.state, ident._experiment.numbers
+    state, scalars = ident._experiment.state, ident._experiment.scalars
     counts = np.array(assigned if observed is None else observed)
     state[rows.ASSIGNED], state[rows.OBSERVED] = assigned, counts
     state[rows.MEAN] = state[rows.INSIDE] = means
     state[rows.SUM] = counts * means
-    numbers[[rows.ROUND, rows.SEEN, rows.UNSEEN]] = sum(assigned), counts.sum(), np.sum(counts == 0)
+    scalars[[rows.ROUND, rows.SEEN, rows.UNSEEN]] = sum(assigned), counts.sum(), np.sum(counts == 0)
     ident._experiment.reconsider()
     if weights is not None:
         state[rows.WEIGHT] = weights
@@ -52,7 +52,7 @@ def policy(ident: fb.Identifier) -> np.ndarray:
 
 def uniform(ident: fb.Identifier) -> float:
     """The random number that the next choice uses."""
-    return float(two_uniforms(ident.seed, 0, int(ident._experiment.numbers[rows.ROUND]))[0])
+    return float(two_uniforms(ident.seed, 0, int(ident._experiment.scalars[rows.ROUND]))[0])
 
 
 def drawn(probabilities: np.ndarray, number: float) -> int:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairbai.kernels.sampling.rules import _track
+from fairbai.kernels.sampling.policies import track
 from fairbai.kernels.state import ASSIGNED, PENALTY, TARGET
 
 
@@ -16,7 +16,7 @@ def largest_lag(policies: np.ndarray) -> float:
     state = np.zeros((PENALTY + 1, policies.shape[1]))
     worst = 0.0
     for policy in policies:
-        arm = _track(state, policy)
+        arm = track(state, policy)
         state[ASSIGNED, arm] += 1.0
         worst = max(worst, float((state[TARGET] - state[ASSIGNED]).max()))
     return worst
@@ -45,5 +45,5 @@ def test_bound_is_reached(arms: int) -> None:
     state = np.zeros((PENALTY + 1, arms))
     for left in range(arms, 1, -1):
         rest = state[ASSIGNED] == 0.0
-        state[ASSIGNED, _track(state, rest / left)] += 1.0
+        state[ASSIGNED, track(state, rest / left)] += 1.0
     assert (state[TARGET] - state[ASSIGNED]).max() == pytest.approx(bound(arms))

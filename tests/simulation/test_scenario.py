@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from fairbai.simulation.scenario import LARGEST_POISSON, MOST_ROUNDS, Setting, make_setting
+from fairbai.simulation.scenario import MAX_POISSON_MEAN, MAX_ROUNDS, Setting, make_setting
 from tests.processes import run_python
 from tests.simulation.cases import ARRAYS, FAMILIES, RATES, RULES, assert_same, compiled
 
@@ -100,7 +100,7 @@ def test_trace_by_default_has_ten_rounds_a_decade() -> None:
     assert all(one < other for one, other in pairwise(grid))
 
 
-@pytest.mark.parametrize("rounds", [1, 9, 999, 12345, MOST_ROUNDS])
+@pytest.mark.parametrize("rounds", [1, 9, 999, 12345, MAX_ROUNDS])
 def test_trace_ends_with_the_rounds(rounds: int) -> None:
     grid = setting(trace=True, maximum_rounds=rounds).grid
     assert grid[0] == 1
@@ -177,11 +177,11 @@ def test_stopping_rule_must_be_proved_for_the_family() -> None:
 
 def test_poisson_means_can_be_too_large() -> None:
     """A reward would take for ever."""
-    means = [2.0 * LARGEST_POISSON, 1.0]
+    means = [2.0 * MAX_POISSON_MEAN, 1.0]
     with pytest.raises(ValueError, match=r"means must be at most 1e\+\d\d to simulate Poisson arms"):
         setting(instance=fb.Instance(means, fb.Poisson()))
     assert setting(instance=fb.Instance(means, fb.Exponential())).instance.means[0] == means[0]
-    assert setting(instance=fb.Instance([LARGEST_POISSON, 1.0], fb.Poisson()))
+    assert setting(instance=fb.Instance([MAX_POISSON_MEAN, 1.0], fb.Poisson()))
 
 
 def test_custom_rates_that_are_wrong_only_once(monkeypatch: pytest.MonkeyPatch) -> None:

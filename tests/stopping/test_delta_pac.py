@@ -17,6 +17,7 @@ from fairbai.kernels.stopping.scores import evidence, penalty
 from fairbai.reproduction.adversary import fooled
 from fairbai.simulation.scenario import truth_of
 from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule, TwoSidedMixture
+from tests.stopping.configs import config
 
 DELTA = 0.1
 ALL_RULES = [Mixture(), TwoSidedMixture(), KaufmannKoolen(), KaufmannKoolen(pairwise=False)]
@@ -59,9 +60,9 @@ def test_error_is_at_most_delta_with_any_sampling_rule() -> None:
 
 
 @entry
-def jump(rule, kappa, size, level, gap, looks, rng):
+def jump(given, level, gap, looks, rng):
     """The answer for two Gaussian arms pulled in turn, with a look only after ``looks[i]`` pairs; -1 if it has none."""
-    state, numbers = np.zeros((PENALTY + 1, 2)), np.zeros(START + 1)
+    state, scalars = np.zeros((PENALTY + 1, 2)), np.zeros(START + 1)
     state[SCALE] = 1.0
     sums, last = np.zeros(2), 0.0
     for pairs in looks:
@@ -71,9 +72,9 @@ def jump(rule, kappa, size, level, gap, looks, rng):
         sums[1] += math.sqrt(more) * rng.standard_normal()
         state[OBSERVED] = pairs
         state[MEAN] = sums / pairs
-        state[PENALTY] = penalty(GAUSSIAN, rule, kappa, size, pairs, 0.0)
-        numbers[SEEN] = 2.0 * pairs
-        if evidence(GAUSSIAN, rule, kappa, size, state, numbers, level)[0] >= level:
+        state[PENALTY] = penalty(GAUSSIAN, given.stopping, given.kappa, given.size, pairs, 0.0)
+        scalars[SEEN] = 2.0 * pairs
+        if evidence(given, state, scalars, level)[0] >= level:
             return 0 if sums[0] > sums[1] else 1
     return -1
 
@@ -82,8 +83,8 @@ def error(rule: StoppingRule, gap: float, count: int) -> float:
     """How often the worse arm is named. Looking more often would stop more runs early, while the gap is invisible."""
     looks = np.unique(np.round(np.geomspace(1.0, 1e4 / gap**2, 3000)))
     rng = np.random.default_rng(2)
-    level = rule.level(DELTA, 2)
-    answers = np.array([jump(rule.code, *rule.parameters, level, gap, looks, rng) for _ in range(count)])
+    level, given = rule.level(DELTA, 2), config(GAUSSIAN, rule.code, *rule.parameters)
+    answers = np.array([jump(given, level, gap, looks, rng) for _ in range(count)])
     assert (answers >= 0).mean() > 0.99
     return float(np.mean(answers == 1))
 
@@ -106,10 +107,11 @@ def wrong_answers(name: str, rule: StoppingRule, count: int, longest: int) -> in
     """How often an adversary brings the rule to name the arm that he wants, of two arms with equal means."""
     family, (mean, _), _ = HARD[name]
     experiment = Experiment(2, family, stopping=rule, seed=3)
-    arrays = experiment.codes, experiment.reals, experiment.state, experiment.numbers
-    before = experiment.state.copy(), experiment.numbers.copy()
+    before = experiment.state.copy(), experiment.scalars.copy()
     answers = np.empty(count, dtype=np.int64)
-    fooled(arrays, before, truth_of(fb.Instance([mean, mean], family)), rule.level(DELTA, 2), longest, answers)
+    fooled(
+        experiment.arrays, before, truth_of(fb.Instance([mean, mean], family)), rule.level(DELTA, 2), longest, answers
+    )
     return int((answers == 1).sum())
 
 

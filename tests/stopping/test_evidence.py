@@ -14,10 +14,11 @@ from scipy.stats import beta, gamma
 import fairbai as fb
 from fairbai.allocation import expected_trials
 from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALE, SEEN, START, SUM, UNSEEN
-from fairbai.kernels.stopping.scores import evidence, penalty
+from fairbai.kernels.stopping.scores import MIXTURE, evidence, penalty
 from fairbai.kernels.stopping.tilts import one_sided, tie_evidence
 from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule, TwoSidedMixture
 from tests.cases import proved_families
+from tests.stopping.configs import config, one_arm
 
 KAPPA, PRIOR_MEAN = 3.0, 0.7
 MIXTURES = [Mixture(KAPPA, PRIOR_MEAN), TwoSidedMixture(KAPPA, PRIOR_MEAN)]
@@ -163,19 +164,19 @@ class Sample:
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """What the kernels take."""
-        state, numbers = np.zeros((PENALTY + 1, 4)), np.zeros(START + 1)
+        state, scalars = np.zeros((PENALTY + 1, 4)), np.zeros(START + 1)
         state[OBSERVED], state[MEAN], state[SCALE] = self.counts, self.means, self.variances
         state[SUM] = self.counts * self.means
-        numbers[SEEN] = self.counts.sum()
-        return state, numbers
+        scalars[SEEN] = self.counts.sum()
+        return state, scalars
 
     def found(self, rule: StoppingRule, level: float = -math.inf) -> tuple[float, int, float, float, float]:
         """What the kernel says."""
-        state, numbers = self.arrays()
+        state, scalars = self.arrays()
         code = self.family.code
         for a, (count, mean) in enumerate(zip(self.counts, self.means, strict=True)):
             state[PENALTY, a] = penalty(code, rule.code, *rule.parameters, float(count), count * mean)
-        return evidence(code, rule.code, *rule.parameters, state, numbers, level)
+        return evidence(config(code, rule.code, *rule.parameters), state, scalars, level)
 
 
 @pairs
@@ -202,7 +203,7 @@ def test_mixture_is_below_the_martingales_of_all_means_with_which_the_answer_is_
         sample = Sample(family, rng)
         state, _ = sample.arrays()
         b, a = (int(arm) for arm in np.argsort(-sample.means)[:2])
-        found = tie_evidence(family.code, KAPPA, PRIOR_MEAN, state, b, a, -math.inf)
+        found = tie_evidence(config(family.code, MIXTURE, KAPPA, PRIOR_MEAN), state, b, a, -math.inf)
         for _ in range(40):
             low, high = np.sort(rng.normal(0.0, 1.5, 2) if family.kind == "gaussian" else rng.uniform(0.01, 0.99, 2))
             assert found <= sample.product(a, b, theta_a=high, theta_b=low) + 1e-9
@@ -235,10 +236,10 @@ def test_martingale_has_mean_one(family: fb.Gaussian, side: float) -> None:
     """After one reward, under the true mean; mild tilts, so that the integral is easy."""
     where, weight = OUTCOMES[family.kind]
     truth = 1.0 / 0.3 if family.kind == "exponential" else 0.3
-    kappa = 2000.0
+    given = config(family.code, MIXTURE, 2000.0, 1.0)
 
     def weighted(x: float) -> float:
-        return weight(x, 1.0) * math.exp(one_sided(family.code, kappa, 1.0, side, 1.0, x, 1.0, truth)[0])
+        return weight(x, 1.0) * math.exp(one_sided(given, one_arm(1.0, x, 1.0), 0, side, truth)[0])
 
     if isinstance(where[0], tuple):
         average = quad(weighted, *where[0], epsabs=1e-10, limit=200)[0]
@@ -249,8 +250,9 @@ def test_martingale_has_mean_one(family: fb.Gaussian, side: float) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.kind)
 def test_slope_and_curvature_are_those_of_the_martingale(family: fb.Gaussian) -> None:
+    given, arm = config(family.code, MIXTURE, KAPPA, 1.0), one_arm(40.0, 0.4, 1.3)
     for side, tie in ((1.0, 0.2), (-1.0, 0.7), (1.0, 0.9)):
-        values = [one_sided(family.code, KAPPA, 1.0, side, 40.0, 0.4, 1.3, x) for x in (tie - 1e-4, tie, tie + 1e-4)]
+        values = [one_sided(given, arm, 0, side, x) for x in (tie - 1e-4, tie, tie + 1e-4)]
         assert values[1][1] == pytest.approx((values[2][0] - values[0][0]) / 2e-4, rel=1e-4)
         assert values[1][2] == pytest.approx((values[2][1] - values[0][1]) / 2e-4, rel=1e-4)
         assert values[1][2] >= 0.0
@@ -321,10 +323,10 @@ def test_glr_is_t_over_the_time_at_the_empirical_shares(variance: float | list[f
 
 @rules
 def test_there_is_no_evidence_before_every_arm_has_a_reward(rule: StoppingRule) -> None:
-    state, numbers = np.zeros((PENALTY + 1, 3)), np.zeros(START + 1)
+    state, scalars = np.zeros((PENALTY + 1, 3)), np.zeros(START + 1)
     state[OBSERVED], state[MEAN], state[SCALE] = [100, 100, 0], [1.0, 0.0, 0.0], 1.0
-    numbers[SEEN], numbers[UNSEEN] = 200, 1
-    assert evidence(fb.Gaussian().code, rule.code, KAPPA, PRIOR_MEAN, state, numbers, 0.0)[0] == -math.inf
+    scalars[SEEN], scalars[UNSEEN] = 200, 1
+    assert evidence(config(fb.Gaussian().code, rule.code, KAPPA, PRIOR_MEAN), state, scalars, 0.0)[0] == -math.inf
 
 
 @pairs
@@ -369,13 +371,11 @@ def test_a_mean_at_the_edge_of_the_domain(best: float, other: float) -> None:
     """An arm that has only failed, or only succeeded, against the minimum over a fine grid of ties."""
     state = np.zeros((PENALTY + 1, 2))
     state[OBSERVED], state[MEAN], state[SCALE] = 40.0, [best, other], 1.0
-    found = tie_evidence(fb.Bernoulli().code, KAPPA, PRIOR_MEAN, state, 0, 1, -math.inf)
+    given = config(fb.Bernoulli().code, MIXTURE, KAPPA, PRIOR_MEAN)
+    found = tie_evidence(given, state, 0, 1, -math.inf)
     ties = np.linspace(max(other, 1e-6), min(best, 1.0 - 1e-6), 2001)
 
     def both(tie: float) -> float:
-        sides = ((1.0, best), (-1.0, other))
-        return sum(
-            one_sided(fb.Bernoulli().code, KAPPA, PRIOR_MEAN, side, 40.0, mean, 1.0, tie)[0] for side, mean in sides
-        )
+        return one_sided(given, state, 0, 1.0, tie)[0] + one_sided(given, state, 1, -1.0, tie)[0]
 
     assert found == pytest.approx(min(both(float(tie)) for tie in ties), abs=1e-3)

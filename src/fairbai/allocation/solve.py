@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairbai.kernels.allocation import floors as kernels
+from fairbai.kernels.allocation.arms import ROWS
 from fairbai.kernels.allocation.limits import LIMITED_ROWS, allocate_within
 from fairbai.problems.checks import Array, frozen
 from fairbai.problems.checks import floors as check_floors
@@ -82,12 +83,12 @@ def solve(instance: Instance) -> Allocation:
     """
     arms = instance.means.size
     weights, limits = np.empty(arms), instance.limits
-    question = (instance.family.code, instance.means, instance.scales, instance.floors)
+    question = (instance.family.code, instance.means, instance.scales)
     if limits is None:
-        best, cost, gap, _ = kernels.allocate(*question, instance.spare, 0.0, weights, _workspace(arms))
+        best, cost, gap, _ = kernels.allocate(*question, instance.floors, 0.0, weights, _workspace(arms))
     else:
-        bounds = (limits.ceilings, limits.groups, limits.group_floors)
-        best, cost, gap, _ = allocate_within(*question, *bounds, 0.0, weights, np.empty((LIMITED_ROWS, arms)))
+        bounds = (instance.floors, limits.ceilings, limits.groups, limits.group_floors)
+        best, cost, gap, _ = allocate_within(*question, bounds, 0.0, weights, np.empty((LIMITED_ROWS, arms)))
     time = 1.0 / float(cost) if cost > 0.0 else math.inf
     ceilings = frozen(np.ones(arms)) if limits is None else limits.ceilings
     return Allocation(frozen(weights), time, int(best), float(gap), instance.floors, ceilings)
@@ -98,10 +99,10 @@ _kept = threading.local()
 
 def _workspace(arms: int) -> Array:
     """The workspace of the last solve in this thread, if it fits: fresh memory costs more than a small solve."""
-    room: Array | None = getattr(_kept, "room", None)
-    if room is None or room.shape[1] != arms:
-        room = _kept.room = np.empty((kernels.ROWS, arms))
-    return room
+    workspace: Array | None = getattr(_kept, "workspace", None)
+    if workspace is None or workspace.shape[1] != arms:
+        workspace = _kept.workspace = np.empty((ROWS, arms))
+    return workspace
 
 
 def solve_batch(
@@ -133,10 +134,10 @@ def solve_batch(
     best, costs, gaps = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
     scales, domain = family.scales(arms), (family.low, family.high)
     results = weights, best, costs, gaps
-    if kernels.allocate_batch(family.code, *domain, matrix, scales, floors, *results) >= 0:
+    if kernels.allocate_batch(family.code, domain, matrix, scales, floors, results) >= 0:
         matrix = family.check_means(matrix, dimensions=2)  # raises, unless a sum is 1 up to rounding
         floors = check_floors("rates", floors, arms, dimensions=2)
-        if kernels.allocate_batch(family.code, *domain, matrix, scales, floors, *results) >= 0:
+        if kernels.allocate_batch(family.code, domain, matrix, scales, floors, results) >= 0:
             raise ValueError("means and rates must be legal in every row")
     with np.errstate(divide="ignore"):
         times = 1.0 / costs

@@ -1,15 +1,19 @@
 """One experiment in memory: the arrays that the kernels work on, and its three steps; rules and rates in Python too."""
 
+import copy
 import math
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
 
 import numpy as np
 
 from fairbai.kernels import state as rows
+from fairbai.kernels.allocation.shares import SHARES_ROWS
+from fairbai.kernels.config import RUN, SEED
 from fairbai.kernels.loop import steps as kernels
 from fairbai.kernels.rates import CONSTANT, spare_share
-from fairbai.kernels.sampling.rules import PYTHON, rule_workspace
-from fairbai.kernels.settling.floors import add_margins, add_variances, raise_floors, reach
+from fairbai.kernels.sampling.rules import PYTHON
 from fairbai.kernels.streams.philox import two_uniforms
 from fairbai.problems.checks import Array, frozen, is_whole, whole
 from fairbai.problems.families import Family, Gaussian
@@ -18,7 +22,10 @@ from fairbai.sampling.fair_top_two import FairTopTwo
 from fairbai.sampling.rule import SamplingRule, Situation
 from fairbai.stopping import Mixture, StoppingRule
 
-LARGEST_SEED = 2**63 - 1
+MAX_SEED = 2**63 - 1
+
+Evidence = tuple[float, int, float, float, float]
+"""What ``kernels.stopping.scores.evidence`` returns."""
 
 
 class Experiment:
@@ -58,29 +65,51 @@ class Experiment:
         codes = [self.family.code, rate, learned, rule, self.sampling.origin, self.stopping.code, seed, run]
         self.codes = np.array(codes, dtype=np.int64)
         p0, temperature = getattr(self.rates, "p0", 0.0), getattr(self.rates, "temperature", 1.0)
-        self.reals = np.array([p0, temperature, self.sampling.parameter, *self.stopping.parameters])
+        self.params = np.array([p0, temperature, self.sampling.parameter, *self.stopping.parameters])
         self.state = np.zeros((rows.STATE_ROWS, arms))
         self.state[rows.SCALE] = self.family.scales(arms)
-        self.numbers = np.zeros(rows.NUMBERS)
-        self.numbers[rows.UNSEEN] = arms
-        self.numbers[rows.SPARE] = 1.0
-        self.numbers[rows.SLACK] = -1.0
+        self.state[rows.CEILING], self.state[rows.GROUP] = 1.0, -1.0
+        self.scalars = np.zeros(rows.SCALARS)
+        self.scalars[rows.UNSEEN] = arms
+        self.scalars[rows.SPARE] = 1.0
+        self.scalars[rows.SLACK] = -1.0
         if not learned:
             self._set_floors(self.rates.floors(np.zeros(arms)))
         if isinstance(self.rates, Bounded):
             self._set_limits(self.rates.limits(arms))
         self.policy = np.empty(arms)
-        self.room = rule_workspace(arms)
+        self.workspace = np.empty((SHARES_ROWS, arms))
+
+    def copied(self) -> Self:
+        """A copy to spend: what happens to it does not happen to this experiment."""
+        one = copy.copy(self)
+        one.state, one.scalars = self.state.copy(), self.scalars.copy()
+        return one
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What the run loops in ``kernels.loop`` take."""
+        return self.codes, self.params, self.state, self.scalars, self.policy, self.workspace
+
+    @property
+    def run(self) -> int:
+        """The number of the run."""
+        return int(self.codes[RUN])
 
     @property
     def round(self) -> int:
         """Trials that were assigned."""
-        return int(self.numbers[rows.ROUND])
+        return int(self.scalars[rows.ROUND])
+
+    @property
+    def unseen(self) -> bool:
+        """Whether there are arms that have no reward yet."""
+        return bool(self.scalars[rows.UNSEEN] > 0.0)
 
     @property
     def limited(self) -> bool:
         """Whether there are ceilings or groups beside the floors."""
-        return bool(self.numbers[rows.SLACK] >= 0.0)
+        return bool(rows.has_limits(self.scalars))
 
     @property
     def best(self) -> int:
@@ -93,12 +122,14 @@ class Experiment:
             arm = self._ask_python()
             self.count_assigned(arm)
             return arm
-        return int(kernels.assign(self.codes, self.reals, self.state, self.numbers, self.policy))
+        chosen = int(kernels.assign(self.codes, self.params, self.state, self.scalars, self.policy))
+        if chosen < 0:
+            raise NotImplementedError(f"no kernel knows the sampling rule {self.sampling.kind}")
+        return chosen
 
     def _ask_python(self) -> int:
         """The choice of a rule that is written in Python, checked before anything changes."""
-        seed, run = int(self.codes[kernels.SEED]), int(self.codes[kernels.RUN])
-        uniform = float(two_uniforms(seed, run, self.round)[0])
+        uniform = float(two_uniforms(int(self.codes[SEED]), self.run, self.round)[0])
         assigned, observed, means, floors = self.state[[rows.ASSIGNED, rows.OBSERVED, rows.MEAN, rows.FLOOR]]
         situation = Situation(frozen(assigned), frozen(observed), frozen(means), frozen(floors), uniform)
         arm = self.sampling.choose(situation)
@@ -110,69 +141,64 @@ class Experiment:
     def count_assigned(self, arm: int) -> None:
         """Count a trial of an arm that something else than the rule chose."""
         self.state[rows.ASSIGNED, arm] += 1.0
-        self.numbers[rows.ROUND] += 1.0
+        self.scalars[rows.ROUND] += 1.0
 
     def observe(self, arm: int, value: float) -> None:
         """Count a reward."""
-        kernels.observe(self.codes, self.reals, self.state, self.numbers, arm, value)
+        kernels.observe(self.codes, self.params, self.state, self.scalars, arm, value)
 
-    def reconsider(self, level: float = -math.inf) -> tuple[float, int, float, float, float]:
+    def reconsider(self, level: float = -math.inf) -> Evidence:
         """Bring floors and allocation up to date with the means; returns what ``kernels.stopping.evidence`` does.
 
         Where the score is below ``level`` it may be any number below it, which is quicker to find.
         """
-        if self.python_rates and self.numbers[rows.UNSEEN] == 0.0:
+        if self.python_rates and not self.unseen:
             self._set_floors(self.rates.floors(self.state[rows.MEAN]))
-        found: tuple[float, int, float, float, float] = kernels.reconsider(
-            self.codes, self.reals, self.state, self.numbers, self.room, level
-        )
+        found: Evidence = kernels.reconsider(self.codes, self.params, self.state, self.scalars, self.workspace, level)
         return found
 
-    def raised_floors(self, margin: float) -> tuple[Array, float]:
-        """The floors at the means, each raised by ``margin`` standard errors, and what they leave."""
-        state = self.state
-        floors, room = state[rows.FLOOR].copy(), np.zeros((4, self.policy.size))
-        family, rate, (p0, temperature) = self.family.code, self.codes[kernels.RATE], self.reals[:2]
-        if not self.python_rates:
-            return floors, float(raise_floors(family, rate, p0, temperature, margin, state, floors, room))
-        floors[:] = self.rates.floors(state[rows.MEAN])
-        if margin > 0.0:
-            variances, means = room[0], state[rows.MEAN].copy()
-            for arm in range(means.size):
-                low, high, error = reach(family, state, arm)
-                if low < high:
-                    ends = [self.rates.floors(_with(means, arm, end)) for end in (low, high)]
-                    add_variances(*ends, error / (high - low), variances)
-            add_margins(floors, variances, margin)
-        return floors, float(spare_share(floors))
-
-    def assess(self) -> tuple[float, int, float, float, float]:
-        """What ``kernels.stopping.evidence`` says, exactly."""
-        found: tuple[float, int, float, float, float] = kernels.assess(self.codes, self.reals, self.state, self.numbers)
+    def exact_evidence(self) -> Evidence:
+        """What ``kernels.stopping.evidence`` says, exact at every level."""
+        found: Evidence = kernels.exact_evidence(self.codes, self.params, self.state, self.scalars)
         return found
+
+    def recount(self) -> None:
+        """Bring what follows from the counts and sums up to date, after these were changed from outside."""
+        kernels.recount(self.codes, self.params, self.state, self.scalars)
+
+    def trials_for(self, evidence: float) -> float:
+        """About how many trials bring so much more evidence: the GLR grows by about 1 / T*_p per trial."""
+        if self.unseen:
+            return math.inf
+        cost = float(kernels.optimal_cost(self.codes, self.params, self.state, self.scalars, self.workspace))
+        rest = max(0.0, evidence) / cost if cost > 0.0 else math.inf
+        return float(math.ceil(rest)) if math.isfinite(rest) else math.inf
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Undo what was counted if something fails on the way, such as the user's own rule or rates."""
+        before = self.state.copy(), self.scalars.copy()
+        try:
+            yield
+        except BaseException:
+            self.state[:], self.scalars[:] = before
+            raise
 
     def _set_floors(self, floors: Array) -> None:
         self.state[rows.FLOOR] = floors
-        self.numbers[rows.SPARE] = spare_share(self.state[rows.FLOOR])
+        self.scalars[rows.SPARE] = spare_share(self.state[rows.FLOOR])
 
     def _set_limits(self, limits: Limits) -> None:
         self.state[rows.CEILING] = limits.ceilings
         self.state[rows.GROUP] = limits.groups
         self.state[rows.GROUP_FLOOR] = limits.group_floors
         self.state[rows.CENTRE] = limits.centre
-        self.numbers[rows.SLACK] = limits.slack
-
-
-def _with(means: Array, arm: int, mean: float) -> Array:
-    """The means with another one for an arm."""
-    changed = means.copy()
-    changed[arm] = mean
-    return changed
+        self.scalars[rows.SLACK] = limits.slack
 
 
 def checked_seed(seed: Any) -> int:
     """``seed`` as an int that the random stream takes."""
-    return whole("seed", seed, 0, LARGEST_SEED, "a whole number from 0 to 2**63 - 1")
+    return whole("seed", seed, 0, MAX_SEED, "a whole number from 0 to 2**63 - 1")
 
 
 def _instance_of(name: str, kind: type, value: Any, default: Any) -> Any:

@@ -3,13 +3,16 @@
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
+
 from fairbai.experiment.experiment import Experiment
-from fairbai.kernels.rates import spare_share
-from fairbai.kernels.settling.floors import FROZEN, LEARNING, NOT, furthest_behind, settling_trials
-from fairbai.kernels.settling.limits import settling_arm, settling_trials_within
+from fairbai.kernels.config import configure
+from fairbai.kernels.settling.margins import add_margins, add_variances, raise_floors, reach
+from fairbai.kernels.settling.settle import FROZEN, LEARNING, NOT, settling_arm, settling_trials
+from fairbai.kernels.state import CENTRE, MEAN
 from fairbai.problems.checks import Array, number, true_or_false
 
-LONGEST = 2  # learning ends after as many further trials as there were before the decision
+MAX_LEARNING = 2  # learning ends after as many further trials as there were before the decision: twice as many in all
 
 
 @dataclass(frozen=True, order=True)
@@ -71,23 +74,50 @@ def settling_code(settle: bool | Settling) -> tuple[int, float]:
     return FROZEN if settle else NOT, 0.0
 
 
+def raised_floors(experiment: Experiment, margin: float) -> Array:
+    """The floors at the present means, each raised by ``margin`` standard errors."""
+    state, workspace = experiment.state, np.zeros((4, experiment.policy.size))
+    if not experiment.python_rates:
+        floors = np.empty(experiment.policy.size)
+        raise_floors(configure(experiment.codes, experiment.params), margin, state, floors, workspace)
+        return floors
+    floors = np.array(experiment.rates.floors(state[MEAN]))
+    if margin > 0.0:  # as in ``raise_floors``, with a rate that no kernel can call
+        variances, means = workspace[0], state[MEAN].copy()
+        for arm in range(means.size):
+            low, high, error = reach(experiment.family.code, state, arm)
+            if low < high:
+                below, above = (experiment.rates.floors(_with(means, arm, end)) for end in (low, high))
+                add_variances(below, above, error / (high - low), variances)
+        add_margins(floors, variances, margin)
+    return floors
+
+
+def _with(means: Array, arm: int, mean: float) -> Array:
+    """The means with another one for an arm."""
+    changed = means.copy()
+    changed[arm] = mean
+    return changed
+
+
 def settling_plan(experiment: Experiment, settle: bool | Settling) -> tuple[Array, int]:
     """The floors to meet as things stand, and the round at which they (and all other limits) are met."""
-    floors, _ = experiment.raised_floors(settle.margin if isinstance(settle, Settling) else 0.0)
+    floors = raised_floors(experiment, settle.margin if isinstance(settle, Settling) else 0.0)
     return floors, settling_round(experiment, floors)
 
 
 def settling_round(experiment: Experiment, floors: Array) -> int:
     """The first round at which these floors (and all other limits) can be met."""
-    state, numbers = experiment.state, experiment.numbers
-    if experiment.limited:
-        return experiment.round + int(settling_trials_within(state, numbers, experiment.room))
-    return experiment.round + int(settling_trials(state, numbers, floors, float(spare_share(floors))))
+    return experiment.round + int(settling_trials(experiment.state, experiment.scalars, floors, experiment.workspace))
 
 
 def settling_choice(experiment: Experiment, floors: Array, end: int) -> int:
     """The next arm on the way to that round."""
-    state = experiment.state
-    if experiment.limited:
-        return int(settling_arm(state, experiment.numbers, end, experiment.room))
-    return int(furthest_behind(state, floors, end, float(spare_share(floors))))
+    return int(settling_arm(experiment.state, experiment.scalars, floors, end, experiment.workspace))
+
+
+def settled_shares(experiment: Experiment, floors: Array, answer: int) -> Array:
+    """Shares for the trials after settling: the limits stay met, and all that they leave goes to the answer."""
+    shares: Array = np.array(experiment.state[CENTRE] if experiment.limited else floors)
+    shares[answer] += 1.0 - shares.sum()
+    return shares

@@ -2,27 +2,23 @@
 
 import math
 import threading
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from fairbai.experiment.decision import Decision
 from fairbai.experiment.experiment import Experiment
-from fairbai.experiment.settling import LONGEST, Settling, checked_settling, settling_choice, settling_plan
+from fairbai.experiment.procedure import Procedure
+from fairbai.experiment.settling import Settling, checked_settling
 from fairbai.identifier import batches, snapshot
 from fairbai.identifier.labels import labels_of, pairs, some
-from fairbai.identifier.status import Status, trials_for
+from fairbai.identifier.status import Status
 from fairbai.kernels import state as rows
 from fairbai.problems.checks import Array, Numbers, confidence, whole
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
 from fairbai.stopping import StoppingRule
-
-LARGEST = 1e300  # of the evidence, so that JSON can hold it
 
 
 class Identifier:
@@ -44,6 +40,9 @@ class Identifier:
             because an arm without a floor was pulled, when the experiment stops at the decision. A ``Settling`` raises
             floors that depend on the means by a margin for their error, and may go on learning them.
         seed: Of the random stream of the rule; the same seed and rewards give the same arms.
+
+    Attributes:
+        procedure: The experiment itself, without labels, locks and checks: for the library's own modules.
 
     Example:
         >>> import fairbai as fb
@@ -75,8 +74,7 @@ class Identifier:
         self.seed = int(seed)
         self._index = {label: arm for arm, label in enumerate(self.arms)}
         self._lock = threading.RLock()
-        self._level = self.stopping.level(self.delta, len(self.arms))
-        self._decision: Decision | None = None
+        self.procedure = Procedure(self._experiment, self.delta, self.settle)
 
     # --- asking -------------------------------------------------------------------------------------------------
 
@@ -88,33 +86,18 @@ class Identifier:
         """
         n = None if n is None else whole("n", n, 1)
         with self._lock:
-            if self.stopped:
-                raise RuntimeError(f"the experiment has stopped: {self.recommendation!r} is the answer")
+            self._check_running()
             if n is None:
-                return self.arms[self._assign()]
-            with self._all_or_nothing():
+                return self.arms[self.procedure.assign()]
+            with self._experiment.all_or_nothing():
                 arms: list[Any] = []
                 while len(arms) < n and not self.stopped:
-                    arms.append(self.arms[self._assign()])
+                    arms.append(self.arms[self.procedure.assign()])
                 return arms
 
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Undo what was counted if the user's own rule or rates fail on the way."""
-        state, numbers = self._experiment.state, self._experiment.numbers
-        before = state.copy(), numbers.copy()
-        try:
-            yield
-        except BaseException:
-            state[:], numbers[:] = before
-            raise
-
-    def _assign(self) -> int:
-        if self._decision is None:
-            return self._experiment.assign()
-        arm = settling_choice(self._experiment, self._decision.floors, self._decision.final_round)
-        self._experiment.count_assigned(arm)
-        return arm
+    def _check_running(self) -> None:
+        if self.stopped:
+            raise RuntimeError(f"the experiment has stopped: {self.recommendation!r} is the answer")
 
     # --- telling ------------------------------------------------------------------------------------------------
 
@@ -130,7 +113,7 @@ class Identifier:
             values = [self.family.statistic(value) for value in rewards]
             self._check_assigned(indices)
             if self._experiment.python_rates:
-                with self._all_or_nothing():
+                with self._experiment.all_or_nothing():
                     self._observe(indices, values)
             else:
                 self._observe(indices, values)
@@ -138,14 +121,8 @@ class Identifier:
     def _observe(self, indices: list[int], values: list[float]) -> None:
         for index, value in zip(indices, values, strict=True):
             self._experiment.observe(index, value)
-        if self._decision is None:
-            self._consider()
-        elif not self.stopped:
-            self._learn(self._decision)
-
-    def _consider(self) -> None:
-        if self._experiment.reconsider(self._level)[0] >= self._level:
-            self._decide()
+        if not self.stopped:
+            self.procedure.reconsider()
 
     def _known(self, label: Any) -> int:
         try:
@@ -162,31 +139,8 @@ class Identifier:
             pending = int(state[rows.ASSIGNED, arm] - state[rows.OBSERVED, arm])
             if got > pending:
                 raise ValueError(
-                    f"arm {self.arms[arm]!r} has {pending} trials that wait for a reward, got {got} rewards"
+                    f"arm {self.arms[arm]!r} has {_counted(pending, 'pending trial')}, got {_counted(got, 'reward')}"
                 )
-
-    def _decide(self) -> None:
-        """Freeze the answer, the evidence for it, and the floors that are to be met."""
-        now = self._experiment.round
-        floors, end = self._experiment.state[rows.FLOOR].copy(), now
-        if self.settle:
-            floors, end = settling_plan(self._experiment, self.settle)
-        glr, threshold = self._glr_and_threshold()
-        self._decision = Decision(self._experiment.best, now, end, floors, glr, threshold)
-
-    def _learn(self, decision: Decision) -> None:
-        """Bring the floors that are to be met up to date with the rewards, if that was asked for."""
-        learns = isinstance(self.settle, Settling) and self.settle.learn
-        if learns and self._experiment.round <= LONGEST * decision.round:
-            floors, end = settling_plan(self._experiment, self.settle)
-            self._decision = replace(decision, floors=floors, final_round=end)
-
-    def _glr_and_threshold(self) -> tuple[float, float]:
-        """Of the pair that is furthest from its threshold; as they were at the decision, once there is one."""
-        if self._decision is not None:
-            return self._decision.glr, self._decision.threshold
-        _, _, glr, factor, penalty = self._experiment.assess()
-        return min(float(glr), LARGEST), min(float((self._level + penalty) / factor), LARGEST)
 
     # --- trials that others assign ------------------------------------------------------------------------------
 
@@ -202,8 +156,10 @@ class Identifier:
             trials: How many trials the policy is for, by all who follow it.
             pending: How many trials of every arm are expected of batches that are on their way.
         """
+        trials, expected = batches.checked_question(trials, pending, len(self.arms))
         with self._lock:
-            return batches.policy(self, trials, pending)
+            self._check_running()
+            return batches.policy(self.procedure, trials, expected)
 
     def tell_batch(self, pulls: Numbers, sums: Numbers) -> None:
         """Count a batch of trials that others assigned: the trials of every arm, and the sums of their rewards.
@@ -213,7 +169,7 @@ class Identifier:
         met with these trials too: ``stopped`` can become false again.
         """
         with self._lock:
-            batches.count(self, pulls, sums)
+            batches.count(self.procedure, pulls, sums)
 
     # --- looking ------------------------------------------------------------------------------------------------
 
@@ -225,27 +181,26 @@ class Identifier:
     @property
     def decided(self) -> bool:
         """Whether the answer is found: the GLR has crossed the threshold, and the recommendation is final."""
-        return self._decision is not None
+        return self.procedure.decision is not None
 
     @property
     def stopped(self) -> bool:
         """Whether the answer is found and, with ``settle``, all floors are met."""
-        decision = self._decision
-        return decision is not None and self._experiment.round >= decision.final_round
+        return self.procedure.stopped
 
     @property
     def recommendation(self) -> Any:
         """The label of the best arm so far, final when ``decided``; None before every arm has a reward."""
         with self._lock:
-            if self._decision is not None:
-                return self.arms[self._decision.recommendation]
-            return None if self._experiment.numbers[rows.UNSEEN] > 0.0 else self.arms[self._experiment.best]
+            answer = self.procedure.answer
+            return None if answer is None else self.arms[answer]
 
     def status(self) -> Status:
         """What is known now."""
         with self._lock:
             state = self._experiment.state.copy()
-            glr, threshold = self._glr_and_threshold()
+            decision = self.procedure.decision
+            glr, threshold = self.procedure.glr_and_threshold()
             state[rows.MEAN, state[rows.OBSERVED] == 0.0] = math.nan
             return Status(
                 arms=self.arms,
@@ -253,21 +208,16 @@ class Identifier:
                 observed=state[rows.OBSERVED].astype(np.int64),
                 means=state[rows.MEAN],
                 shares=state[rows.ASSIGNED] / max(1, self._experiment.round),
-                floors=state[rows.FLOOR] if self._decision is None else self._decision.floors.copy(),
-                ceilings=state[rows.CEILING] if self._experiment.limited else np.ones(len(self.arms)),
+                floors=state[rows.FLOOR] if decision is None else decision.floors.copy(),
+                ceilings=state[rows.CEILING],
                 glr=glr,
                 threshold=threshold,
                 proved=self.stopping.proved(self.family),
                 decided=self.decided,
                 stopped=self.stopped,
                 recommendation=self.recommendation,
-                expected_remaining=self._expected_remaining(glr, threshold),
+                expected_remaining=self.procedure.expected_remaining(threshold - glr),
             )
-
-    def _expected_remaining(self, glr: float, threshold: float) -> float:
-        if self._decision is not None:
-            return float(max(0, self._decision.final_round - self._experiment.round))
-        return trials_for(self._experiment, threshold - glr)
 
     # --- keeping ------------------------------------------------------------------------------------------------
 
@@ -283,3 +233,8 @@ class Identifier:
     def from_dict(cls, form: dict[str, Any], rates: Rate | None = None, sampling: SamplingRule | None = None) -> Self:
         """The experiment of a snapshot. ``rates`` and ``sampling`` stand in for those that are Python code."""
         return snapshot.read(cls, form, rates, sampling)
+
+
+def _counted(number: int, noun: str) -> str:
+    """A count with its noun: no rewards, 1 reward, 2 rewards."""
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from fairbai.experiment.decision import Decision
+from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import checked_settling, settling_form
 from fairbai.kernels import state as rows
-from fairbai.kernels.loop.steps import recount
 from fairbai.problems.checks import array, floors, number, whole
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
@@ -33,7 +33,7 @@ ROWS = {
 
 def write(identifier: "Identifier") -> dict[str, Any]:
     """The snapshot of an experiment."""
-    experiment = identifier._experiment
+    experiment = identifier.procedure.experiment
     return {
         "version": VERSION,
         "arms": list(identifier.arms),
@@ -50,10 +50,10 @@ def write(identifier: "Identifier") -> dict[str, Any]:
 
 def changing(identifier: "Identifier") -> dict[str, Any]:
     """The part of a snapshot that trials change."""
-    decision, experiment = identifier._decision, identifier._experiment
+    decision, experiment = identifier.procedure.decision, identifier.procedure.experiment
     return {
         "state": {name: experiment.state[row].tolist() for name, row in ROWS.items()},
-        "start": float(experiment.numbers[rows.START]),
+        "start": float(experiment.scalars[rows.START]),
         "decision": None
         if decision is None
         else {
@@ -90,7 +90,7 @@ def read(
             settle=checked_settling(form["settle"]),
             seed=form["seed"],
         )
-        _restore(identifier, form)
+        _restore(identifier.procedure, form)
     except (KeyError, TypeError) as error:
         raise ValueError(f"snapshot is damaged: {error!r}") from None
     except ValueError as error:
@@ -98,10 +98,9 @@ def read(
     return identifier
 
 
-def _restore(identifier: "Identifier", form: dict[str, Any]) -> None:
-    arms = len(identifier.arms)
-    experiment = identifier._experiment
-    state, numbers = experiment.state, experiment.numbers
+def _restore(procedure: Procedure, form: dict[str, Any]) -> None:
+    experiment = procedure.experiment
+    state, scalars, arms = experiment.state, experiment.scalars, experiment.policy.size
     for name, row in ROWS.items():
         state[row] = array(name, form["state"][name], arms)
     counts = state[[rows.ASSIGNED, rows.OBSERVED]]
@@ -109,13 +108,17 @@ def _restore(identifier: "Identifier", form: dict[str, Any]) -> None:
         raise ValueError("observed must be whole numbers that do not exceed assigned")
     floors("floors", state[rows.FLOOR], arms)
     floors("weights", state[rows.WEIGHT], arms)
-    numbers[rows.START] = number("start", form["start"], 0.0, 1e300, "at least 0")
-    recount(experiment.codes, experiment.reals, state, numbers)
+    scalars[rows.START] = number("start", form["start"], 0.0, 1e300, "at least 0")
+    experiment.recount()
     if form["decision"] is not None:
-        decision = form["decision"]
-        answer, when, end = (whole(name, decision[name], 0) for name in ("recommendation", "round", "final_round"))
-        if answer >= arms or not when <= end or when > numbers[rows.ROUND]:
-            raise ValueError(f"decision must name an arm and rounds in order, got {decision!r}")
-        met = floors("floors", decision["floors"], arms)
-        glr, threshold = (number(name, decision[name], 0.0, 1e300, "at least 0") for name in ("glr", "threshold"))
-        identifier._decision = Decision(answer, when, end, met, glr, threshold)
+        procedure.decision = _decision(form["decision"], arms, experiment.round)
+
+
+def _decision(form: dict[str, Any], arms: int, now: int) -> Decision:
+    """The decision of a snapshot that was taken in round ``now``."""
+    answer, when, end = (whole(name, form[name], 0) for name in ("recommendation", "round", "final_round"))
+    if answer >= arms or not when <= end or when > now:
+        raise ValueError(f"decision must name an arm and rounds in order, got {form!r}")
+    met = floors("floors", form["floors"], arms)
+    glr, threshold = (number(name, form[name], 0.0, 1e300, "at least 0") for name in ("glr", "threshold"))
+    return Decision(answer, when, end, met, glr, threshold)

@@ -1,22 +1,17 @@
 """What an experiment knows at a moment."""
 
-import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from fairbai.experiment.experiment import Experiment
-from fairbai.kernels import state as rows
-from fairbai.kernels.allocation.floors import allocate
-from fairbai.kernels.allocation.limits import allocate_within
 from fairbai.problems.checks import Array
 
 
 @dataclass(frozen=True, eq=False)
 class Status:
-    """A snapshot of an experiment for people and programs; arrays have one entry an arm.
+    """A snapshot of an experiment for people and programs; arrays have one entry per arm.
 
     Attributes:
         arms: The labels.
@@ -49,19 +44,3 @@ class Status:
     stopped: bool
     recommendation: Hashable | None
     expected_remaining: float
-
-
-def trials_for(experiment: Experiment, evidence: float) -> float:
-    """About how many trials bring so much more evidence: the GLR grows by about 1 / T*_p a trial."""
-    state, numbers = experiment.state, experiment.numbers
-    if numbers[rows.UNSEEN] > 0.0:
-        return math.inf
-    weights, room = np.empty(experiment.policy.size), experiment.room[1:]
-    question = (experiment.family.code, state[rows.INSIDE], state[rows.SCALE], state[rows.FLOOR])
-    if experiment.limited:
-        bounds = (state[rows.CEILING], state[rows.GROUP], state[rows.GROUP_FLOOR])
-        _, cost, _, _ = allocate_within(*question, *bounds, 0.0, weights, room)
-    else:
-        _, cost, _, _ = allocate(*question, numbers[rows.SPARE], 0.0, weights, room)
-    rest = max(0.0, evidence) / float(cost) if cost > 0.0 else math.inf
-    return float(math.ceil(rest)) if math.isfinite(rest) else math.inf

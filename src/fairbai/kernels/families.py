@@ -1,41 +1,52 @@
-"""Reward families as integer codes: divergence, variance, and the weight that an arm needs beside the best.
+"""Reward families as integer codes: everything that differs from one family to the next, and nothing else.
 
-A family is named by its mean. ``scale`` is the known variance of a Gaussian arm; the others do not read it.
+A family is named by its mean. ``scale`` is the known variance of a Gaussian arm; the others do not read it. Every
+switch names every family and ends in nan, so that a family that is only half added here gives rewards, evidence and
+shares that are nan, and never those of another family.
 """
 
 import math
 
 from fairbai.kernels.jit import kernel
+from fairbai.kernels.special import log1p_minus, normal_quantile, poisson_quantile, relative_entropy, stirling, xlogy
 
 GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL = range(4)
 
+SCALES = 25  # powers of 4, up and down, over which the priors of Poisson and exponential arms are spread
+MAX_TILT = 30.0  # standard deviations: a larger tilt is of no use, and would cost the digits of its probabilities
+
 
 @kernel
-def log1p_minus(u):
-    """log(1 + u) - u without cancellation, for u > -1.
+def domain(family):
+    """The least and the largest mean (neither is attained)."""
+    if family == GAUSSIAN:
+        return -math.inf, math.inf
+    if family == BERNOULLI:
+        return 0.0, 1.0
+    if family == POISSON:
+        return 0.0, math.inf
+    if family == EXPONENTIAL:
+        return 0.0, math.inf
+    return math.nan, math.nan
 
-    With t = u / (2 + u), log(1 + u) = 2 artanh(t) and 2 t - u = -u t. Thirteen terms: t is at most 1/4.
+
+@kernel
+def moved_inside(family, mean, count):
+    """The mean of ``count`` rewards, moved inside the domain.
+
+    The mean of a Bernoulli or Poisson arm can lie at the edge, where divergences are infinite; half a pseudo-count
+    moves it inside. Gaussian and exponential rewards have their mean inside anyway.
     """
-    if u < -0.4 or u > 0.6:
-        return math.log1p(u) - u
-    t = u / (2.0 + u)
-    square = t * t
-    series = 0.0
-    for odd in range(27, 1, -2):
-        series = series * square + 1.0 / odd
-    return 2.0 * t * square * series - u * t
-
-
-@kernel
-def _relative_entropy(mean, other, change):
-    """The value of mean log(mean / other) + other - mean, and its limit for mean = 0."""
-    if mean <= 0.0:
-        return change
-    if other <= 0.0:
-        return math.inf
-    if other < 0.6 * mean:
-        return mean * math.log(mean / other) + change
-    return -mean * log1p_minus(change / mean)
+    edge = 0.5 / (count + 1.0)
+    if family == GAUSSIAN:
+        return mean
+    if family == BERNOULLI:
+        return min(max(mean, edge), 1.0 - edge)
+    if family == POISSON:
+        return max(mean, edge)
+    if family == EXPONENTIAL:
+        return mean
+    return math.nan
 
 
 @kernel
@@ -46,12 +57,23 @@ def divergence(family, mean, other, change, scale):
     if family == BERNOULLI:
         rest = 1.0 - mean
         other_rest = rest - change if change < 0.5 * rest else 1.0 - other  # whichever loses fewer digits
-        return _relative_entropy(mean, other, change) + _relative_entropy(rest, other_rest, -change)
+        return relative_entropy(mean, other, change) + relative_entropy(rest, other_rest, -change)
     if family == POISSON:
-        return _relative_entropy(mean, other, change)
-    if mean < 0.6 * other:  # EXPONENTIAL
-        return -change / other - math.log(mean / other)
-    return -log1p_minus(-change / other)
+        return relative_entropy(mean, other, change)
+    if family == EXPONENTIAL:
+        if mean < 0.6 * other:
+            return -change / other - math.log(mean / other)
+        return -log1p_minus(-change / other)
+    return math.nan
+
+
+@kernel
+def backwards(family, mean, middle, up):
+    """The divergence d(middle, mean) for middle = mean + up."""
+    if family == BERNOULLI:  # close to 1 it keeps the digits of 1 - middle
+        rest = 1.0 - mean
+        return relative_entropy(middle, mean, -up) + relative_entropy(rest - up, rest, up)
+    return divergence(family, middle, mean, -up, 1.0)
 
 
 @kernel
@@ -63,89 +85,125 @@ def variance(family, mean, scale):
         return mean * (1.0 - mean)
     if family == POISSON:
         return mean
-    return mean * mean  # EXPONENTIAL
+    if family == EXPONENTIAL:
+        return mean * mean
+    return math.nan
 
 
 @kernel
-def transport(family, best_mean, best_scale, best_weight, mean, scale, weight):
-    """What it costs to make two arms tie: min over m of best_weight d(best_mean, m) + weight d(mean, m).
+def draw(family, mean, spread, below, uniform):
+    """The reward at a quantile.
 
-    The minimiser divides the gap in the inverse proportion of the weights (over the variances, for
-    Gaussian arms).
-
-    Returns:
-        The cost, and the ratio d(best_mean, m) / d(mean, m) of what a trial of either arm adds to it.
+    ``spread`` is the standard deviation of a Gaussian arm. For a Poisson arm it is P(X = mode), and ``below`` is
+    P(X <= mode).
     """
-    gap = best_mean - mean
-    if weight <= 0.0 or best_weight <= 0.0:
-        return 0.0, 1.0
-    relative = weight / best_weight if weight < 1e100 * best_weight else 1e100  # whose square is finite
-    if gap <= 0.0:  # the limit of a vanishing gap, in which every family looks Gaussian
-        return 0.0, relative * relative * (best_scale / scale)
     if family == GAUSSIAN:
-        share = weight / (weight * best_scale + best_weight * scale)
-        return (0.5 * gap * gap) * (best_weight * share), relative * relative * (best_scale / scale)
-    share = gap / (weight + best_weight)
-    up, down = best_weight * share, weight * share
-    own = divergence(family, mean, mean + up, up, scale)
-    best = divergence(family, best_mean, mean + up, -down, best_scale)
-    return weight * own + best_weight * best, best / own if own > 0.0 else 1e300
-
-
-@kernel
-def _back(family, mean, middle, up):
-    """d(middle, mean) for middle = mean + up; a Bernoulli middle close to 1 keeps the digits of 1 - middle."""
+        return mean + spread * normal_quantile(uniform)
     if family == BERNOULLI:
-        rest = 1.0 - mean
-        return _relative_entropy(middle, mean, -up) + _relative_entropy(rest - up, rest, up)
-    return divergence(family, middle, mean, -up, 1.0)
+        return 1.0 if uniform < mean else 0.0
+    if family == POISSON:
+        return poisson_quantile(mean, spread, below, uniform)
+    if family == EXPONENTIAL:
+        return -mean * math.log(uniform)
+    return math.nan
 
 
 @kernel
-def relative_weight(family, mean, best_mean, level, shortfall, guess):
-    """The weight psi, relative to the best arm's, at which the pair's cost reaches ``level``.
+def parameter(family, mean):
+    """The parameter in which the martingales of ``tilted`` are convex: the mean, or 1 / mean. It is its own inverse."""
+    if family == GAUSSIAN:
+        return mean
+    if family == BERNOULLI:
+        return mean
+    if family == POISSON:
+        return mean
+    if family == EXPONENTIAL:
+        return 1.0 / mean
+    return math.nan
 
-    Solves g(psi) = d(best, m) + psi d(mean, m) = level with m = mean + gap / (1 + psi). ``shortfall`` is
-    d(best, mean) - level; by the three-point identity d(best, mean) - g(psi) = (1 + psi) d(m, mean), which
-    keeps all digits when psi is large. Newton on 1/g as a function of 1/psi, which is linear for Gaussian arms; where
-    that leaves the bracket, or is slow, the geometric mean of its ends.
+
+@kernel
+def tilt_unit(family, kappa, size, scale):
+    """The unit of tilts, 1 / sqrt(kappa v) with v the typical variance, and the largest tilt.
+
+    ``size`` is the typical mean of Poisson arms. Tilts of exponential arms are those of the logarithm of the mean.
+    """
+    if family == GAUSSIAN:
+        return 1.0 / (math.sqrt(kappa) * math.sqrt(scale)), MAX_TILT / math.sqrt(scale)
+    typical = math.nan
+    if family == BERNOULLI:
+        typical = 0.25
+    elif family == POISSON:
+        typical = size
+    elif family == EXPONENTIAL:
+        typical = 1.0
+    return 1.0 / (math.sqrt(kappa) * math.sqrt(typical)), MAX_TILT
+
+
+@kernel
+def tilted(family, tilt, count, mean, scale, tie):
+    """Log-likelihood ratio of ``count`` rewards: the tilt of an arm with parameter ``tie`` against that arm.
 
     Returns:
-        psi, the ratio d(best, m) / d(mean, m) = level psi' - psi, and psi'' (derivatives by the level).
+        The value, its slope and its curvature in ``tie``.
     """
-    gap = best_mean - mean
-    psi, low, high = guess, 0.0, math.inf
-    for number in range(300):
-        up = gap / (1.0 + psi)
-        middle = mean + up
-        own = divergence(family, mean, middle, up, 1.0)  # = g'(psi)
-        new = 0.0
-        if own * psi > 0.0:
-            if shortfall < level:
-                excess = shortfall - (1.0 + psi) * _back(family, mean, middle, up)
-                value = level + excess
-                ratio = value / own - psi
-            else:
-                best = divergence(family, best_mean, middle, -psi * up, 1.0)
-                value = best + psi * own
-                excess = value - level
-                ratio = best / own
-            step = excess * (value / level) / (own * psi)
-            if (
-                abs(step) < 1e-8 and abs(excess) < 0.1 * level
-            ):  # psi is exact for the level `value`; two Taylor terms carry it to `level`
-                third = up / own
-                bend = third * third * third / (variance(family, middle, 1.0) * gap)
-                return psi - excess / own, ratio - level * bend * excess, bend
-            low, high = (psi, high) if excess < 0.0 else (low, psi)
-            if value > 0.1 * level:  # else its digits are lost, and only its side is known
-                new = psi / (1.0 + step) if step > -0.75 else 4.0 * psi
+    if family == GAUSSIAN:
+        return count * (tilt * (mean - tie) - 0.5 * tilt * tilt * scale), -count * tilt, 0.0
+    if family == BERNOULLI:
+        change = math.expm1(tilt)
+        relative = change / (1.0 + tie * change)
+        value = count * (tilt * mean - math.log1p(tie * change))
+        return value, -count * relative, count * relative * relative
+    if family == POISSON:
+        change = count * math.expm1(tilt)
+        return count * tilt * mean - change * tie, -change, 0.0
+    if family == EXPONENTIAL:
+        change = count * mean * math.expm1(-tilt)
+        return -count * tilt - change * tie, -change, 0.0
+    return math.nan, math.nan, math.nan
+
+
+@kernel
+def regret(family, kappa, size, count, total):
+    """Log-likelihood of an arm at its own mean, less that of the mixture of its family over a fixed prior.
+
+    The priors: a Gaussian with the weight of ``kappa`` rewards on a Gaussian mean (the rest of its regret is a factor,
+    see ``kernels.stopping``); Beta(1/2, 1/2) on a Bernoulli mean; Gamma(1/2, rate) on a Poisson mean and Gamma(1, rate)
+    on 1 / mean of an exponential arm, each with the rates of many scales of the mean. ``total`` is the sum of the
+    rewards.
+    """
+    if family == GAUSSIAN:
+        return 0.5 * math.log1p(count / kappa)
+    if family == BERNOULLI:
+        rest = count - total
+        best = xlogy(total, total / count) + xlogy(rest, rest / count)
+        mixed = math.lgamma(total + 0.5) + math.lgamma(rest + 0.5) - math.lgamma(count + 1.0) - math.log(math.pi)
+        return best - mixed
+    if family == POISSON:
+        return _regret_over_scales(family, size, count, total) - stirling(total, 0.5)
+    if family == EXPONENTIAL:
+        return _regret_over_scales(family, size, count, total) - stirling(count, 1.0)
+    return math.nan
+
+
+@kernel
+def _regret_over_scales(family, size, count, total):
+    """The regret, but for what all scales have in common, of a mixture over the scales 4^j ``size`` of the mean.
+
+    Scale j has the weight 2 / (3 (|j| + 1) (|j| + 2)): a scale that is far off costs a few nats.
+    """
+    least, mixed = math.inf, 0.0
+    for j in range(-SCALES, SCALES + 1):
+        scale, one = size * 4.0**j, math.nan
+        if family == POISSON:
+            rate = 0.5 / scale
+            one = 0.5 * math.log(math.pi * (rate + count) / rate) + total * math.log1p(rate / count)
+        elif family == EXPONENTIAL:
+            one = math.log((scale + total) / scale) + count * math.log1p(scale / total)
+        one += math.log(1.5 * (abs(j) + 1) * (abs(j) + 2))
+        if one < least:  # a sum of exponentials, kept relative to the largest
+            mixed = mixed * math.exp(one - least) + 1.0
+            least = one
         else:
-            high = psi  # so large that nothing is left of the gap
-        if not low < new < high or number % 4 == 3:
-            if low > 0.0 and high < math.inf:
-                new = math.sqrt(low) * math.sqrt(high)
-            elif not low < new < high:
-                new = 1e3 * psi if high == math.inf else 1e-3 * psi
-        psi = new
-    return psi, 0.0, 0.0
+            mixed += math.exp(least - one)
+    return least - math.log(mixed)

@@ -6,22 +6,20 @@ A group is a number: ``groups[a]`` is that of arm a, or -1, and ``totals[g]`` th
 from fairbai.kernels.jit import entry, kernel
 from fairbai.kernels.rates import EPSILON, unspent
 
-PATIENCE = 0.25  # by how many trials fair top-two lets an arm fall behind its floor
-
-SUM, ROOM = range(2)
-"""Rows of the workspace: one number a group."""
+SUM, HEADROOM = range(2)
+"""Rows of the workspace, with one entry per group: the sum of its shares, and how far they are below the ceilings."""
 
 
 @kernel
 def _sum_groups(ceilings, groups, weights, work):
     """The sum of every group, and how much its arms are below their ceilings."""
     work[SUM, :] = 0.0
-    work[ROOM, :] = 0.0
+    work[HEADROOM, :] = 0.0
     for a in range(weights.size):
         group = int(groups[a])
         if group >= 0:
             work[SUM, group] += weights[a]
-            work[ROOM, group] += max(0.0, ceilings[a] - weights[a])
+            work[HEADROOM, group] += max(0.0, ceilings[a] - weights[a])
 
 
 @kernel
@@ -36,15 +34,15 @@ def fill_up(ceilings, groups, totals, weights, work):
     Every arm takes the same part of its distance to its ceiling: first within each group, then all together.
     """
     _sum_groups(ceilings, groups, weights, work)
-    total, room = 0.0, 0.0
+    total, headroom = 0.0, 0.0
     for a in range(weights.size):
         group = int(groups[a])
-        if group >= 0 and totals[group] > work[SUM, group] and work[ROOM, group] > 0.0:
-            part = (totals[group] - work[SUM, group]) / work[ROOM, group]
+        if group >= 0 and totals[group] > work[SUM, group] and work[HEADROOM, group] > 0.0:
+            part = (totals[group] - work[SUM, group]) / work[HEADROOM, group]
             weights[a] = _raise_by(part, ceilings[a], weights[a])
         total += weights[a]
-        room += ceilings[a] - weights[a]
-    part = (1.0 - total) / room if room > 0.0 else 0.0
+        headroom += ceilings[a] - weights[a]
+    part = (1.0 - total) / headroom if headroom > 0.0 else 0.0
     for a in range(weights.size):
         weights[a] = _raise_by(part, ceilings[a], weights[a])
 
@@ -60,6 +58,6 @@ def forced_shares(floors, groups, totals, work):
     for group in range(totals.size):
         work[SUM, group] = max(work[SUM, group], totals[group])
     for a in range(floors.size):
-        work[ROOM, a] = floors[a] if groups[a] < 0.0 else 0.0
-    rest = unspent(work[: ROOM + 1].ravel())
+        work[HEADROOM, a] = floors[a] if groups[a] < 0.0 else 0.0
+    rest = unspent(work[: HEADROOM + 1].ravel())
     return rest if rest > EPSILON else 0.0

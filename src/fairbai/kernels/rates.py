@@ -57,7 +57,7 @@ def fill_floors(rate, p0, temperature, means, floors):
     """Write the theta-dependent floors p0 f_a / sum f; CONSTANT leaves ``floors`` as it is.
 
     f is the mean clipped at 0 (PROPORTIONAL), exp(mean / temperature) (SOFTMAX), 1 / max(gap, least gap)
-    (INVERSE_GAP) or the gap (GAP), each over its largest value.
+    (INVERSE_GAP) or the gap (GAP), each over its largest value. A rate that is none of these gives nan.
     """
     if rate == CONSTANT:
         return
@@ -66,19 +66,19 @@ def fill_floors(rate, p0, temperature, means, floors):
     for a in range(means.size):
         mean = 0.5 * float(means[a])
         gap = top - mean
-        share = 0.0
-        if rate == PROPORTIONAL and top > 0.0:
-            share = max(mean, 0.0) / top
+        share = math.nan
+        if rate == PROPORTIONAL:
+            share = max(mean, 0.0) / top if top > 0.0 else 0.0
         elif rate == SOFTMAX:
             share = math.exp(-2.0 * (gap / temperature))
         elif rate == INVERSE_GAP:
             share = 1.0 if gap <= top - second else (top - second) / gap
-        elif rate == GAP and top > least:
-            share = gap / (top - least)
+        elif rate == GAP:
+            share = gap / (top - least) if top > least else 0.0
         floors[a] = share
         total += share
     for a in range(means.size):
-        floors[a] = p0 * (floors[a] / total) if total > 0.0 else p0 / means.size
+        floors[a] = p0 / means.size if total == 0.0 else p0 * (floors[a] / total)
 
 
 @entry

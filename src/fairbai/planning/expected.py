@@ -11,7 +11,6 @@ import math
 from fairbai.allocation import Allocation, solve
 from fairbai.experiment.experiment import Experiment
 from fairbai.kernels import state as rows
-from fairbai.kernels.loop.steps import recount
 from fairbai.problems import Gaussian, Instance
 from fairbai.problems.checks import Array
 from fairbai.stopping import StoppingRule
@@ -65,5 +64,5 @@ def _score(pair: Experiment, counts: Array, means: Array) -> float:
     """What the rule makes of so many trials of two arms without noise."""
     pair.state[rows.ASSIGNED] = pair.state[rows.OBSERVED] = counts
     pair.state[rows.SUM] = counts * means
-    recount(pair.codes, pair.reals, pair.state, pair.numbers)
-    return float(pair.assess()[0])
+    pair.recount()
+    return float(pair.exact_evidence()[0])

@@ -10,19 +10,19 @@ import numpy as np
 from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.settling import Settling
 from fairbai.kernels.loop import edges as kernels
-from fairbai.kernels.loop.runs import Record
+from fairbai.kernels.loop.records import Record
 from fairbai.problems.checks import Array, number, true_or_false, whole
 from fairbai.problems.instance import Instance
 from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import run_all
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.scenario import Setting, make_setting, truth_of
+from fairbai.simulation.scenario import Setting, make_setting
 from fairbai.simulation.simulate import MOST_RUNS
 from fairbai.stopping import StoppingRule
 
 DRAWS = {"random": kernels.RANDOM, "quota": kernels.QUOTA}
-LARGEST_BATCH = 10_000_000
-MOST_NODES = 100_000
+MAX_BATCH = 10_000_000
+MAX_NODES = 100_000
 COST = 1.5  # trials that a batch size of one more costs, for every node
 
 
@@ -36,20 +36,17 @@ class EdgeSetting(Setting):
     ledger: bool = True
 
     def _compiled(self, first: int, levels: Array, one: Experiment, record: Record) -> None:
-        kernels.simulate_edges(
-            (one.codes, one.reals, one.state, one.numbers, one.policy, one.room),
-            (one.state.copy(), one.numbers.copy()),
-            truth_of(self.instance),
-            levels,
-            self._settles,
-            self.maximum_rounds,
-            first,
-            (self.batch, DRAWS[self.draws], self.ledger),
+        fleet = kernels.Fleet(
+            self.batch,
+            DRAWS[self.draws],
+            self.ledger,
             np.zeros((kernels.SUMS + 1, self.nodes, self.instance.means.size)),
             np.zeros(self.nodes),
-            (one.state.copy(), one.numbers.copy(), np.zeros(0)),
-            record,
+            one.state.copy(),
+            one.scalars.copy(),
         )
+        before = one.state.copy(), one.scalars.copy()
+        kernels.simulate_edges(one.arrays, before, self.task(levels, self._settles), fleet, first, record)
 
 
 def simulate_edges(
@@ -111,8 +108,8 @@ def simulate_edges(
     shared: dict[str, Any] = {field.name: getattr(plain, field.name) for field in fields(plain)}
     setting = EdgeSetting(
         **shared,
-        batch=whole("batch", batch, 1, LARGEST_BATCH),
-        nodes=whole("nodes", nodes, 1, MOST_NODES),
+        batch=whole("batch", batch, 1, MAX_BATCH),
+        nodes=whole("nodes", nodes, 1, MAX_NODES),
         draws=draws,
         ledger=true_or_false("ledger", ledger),
     )
@@ -139,4 +136,4 @@ def batch_size(expected_trials: float, nodes: int = 1, overhead: float = 0.05) -
     """
     trials = number("expected_trials", expected_trials, 0.0, 1e300, "at least 0")
     share = number("overhead", overhead, 0.0, 1e300, "at least 0")
-    return max(1, min(LARGEST_BATCH, math.floor(share * trials / (COST * whole("nodes", nodes, 1, MOST_NODES)))))
+    return max(1, min(MAX_BATCH, math.floor(share * trials / (COST * whole("nodes", nodes, 1, MAX_NODES)))))

@@ -1,6 +1,5 @@
 """One cell of a study: a rule on an instance, and how to simulate any chunk of its runs."""
 
-import copy
 import itertools
 import math
 from collections.abc import Sequence
@@ -14,10 +13,11 @@ from scipy.special import pdtr
 from fairbai.allocation import lower_bound
 from fairbai.experiment import Settling
 from fairbai.experiment.experiment import Experiment, checked_seed
-from fairbai.experiment.settling import LONGEST, checked_settling, settling_choice, settling_code, settling_plan
+from fairbai.experiment.settling import MAX_LEARNING, checked_settling, settling_choice, settling_code, settling_plan
+from fairbai.kernels.config import configure
 from fairbai.kernels.loop import runs as kernels
-from fairbai.kernels.loop.steps import RUN
-from fairbai.kernels.settling.floors import NOT
+from fairbai.kernels.loop.records import Record, Task, give_up, note
+from fairbai.kernels.settling.settle import NOT, violation
 from fairbai.kernels.state import ASSIGNED
 from fairbai.kernels.streams import rewards
 from fairbai.problems.checks import Array, confidence, true_or_false, whole
@@ -29,8 +29,8 @@ from fairbai.simulation.runs import Runs
 from fairbai.stopping import Mixture, StoppingRule
 
 BINS = 1000
-LARGEST_POISSON = 1e9  # a reward takes about sqrt(mean) steps
-MOST_ROUNDS = 2**53  # counts are exact up to here
+MAX_POISSON_MEAN = 1e9  # a reward takes about sqrt(mean) steps
+MAX_ROUNDS = 2**53  # counts are exact up to here
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,48 +89,43 @@ class Setting:
         self._compiled(run, levels, one, _empty_record(1, 1, self.instance.means.size, False, 0))
         return one
 
-    def _compiled(self, first: int, levels: Array, one: Experiment, record: kernels.Record) -> None:
-        truth = truth_of(self.instance)
-        arguments = (
-            (one.codes, one.reals, one.state, one.numbers, one.policy, one.room),
-            (one.state.copy(), one.numbers.copy()),
-            truth,
-            levels,
-            self._settles,
-            self.maximum_rounds,
-            np.array(self.grid, dtype=np.float64),
-            first,
-            record,
-        )
+    def _compiled(self, first: int, levels: Array, one: Experiment, record: Record) -> None:
+        task = self.task(levels, self._settles)
+        arguments = (one.arrays, (one.state.copy(), one.scalars.copy()), task, first, record)
         if not one.python_rates:
             kernels.simulate_runs(*arguments)
             return
         failed = kernels.simulate_runs_with(kernels.floors_by(_function(self.instance)), *arguments)
         if failed >= 0:
-            self.instance.rates.floors(truth[rewards.MEAN])  # raises the error that says what is wrong
+            self.instance.rates.floors(task.truth[rewards.MEAN])  # raises the error that says what is wrong
             raise ValueError(f"rates returned by the custom function differ from one call to the next (run {failed})")
 
-    def _in_python(self, first: int, levels: Array, record: kernels.Record) -> None:
+    def task(self, levels: Array, settles: tuple[int, float]) -> Task:
+        """What the kernels are to find out."""
+        grid = np.array(self.grid, dtype=np.float64)
+        return Task(truth_of(self.instance), levels, settles, self.maximum_rounds, grid)
+
+    def _in_python(self, first: int, levels: Array, record: Record) -> None:
         """The same loop for a rule or a rate that is written in Python."""
-        truth, grid = truth_of(self.instance), np.array(self.grid, dtype=np.float64)
         later = isinstance(self.settle, Settling) and isinstance(self.instance.rates, Custom)
-        settles = (NOT, 0.0) if later else self._settles
+        task = self.task(levels, (NOT, 0.0) if later else self._settles)
         for row in range(len(record.decided)):
             run, column = first + row, 0
             experiment = self.experiment(run)
-            state, numbers, shared = experiment.state, experiment.numbers, (experiment.codes, experiment.reals)
+            state, scalars = experiment.state, experiment.scalars
+            config = configure(experiment.codes, experiment.params)
             while column < levels.size and experiment.round < self.maximum_rounds:
                 number = experiment.round
                 arm = experiment.assign()
-                experiment.observe(arm, kernels.draw(experiment.codes, truth, run, number, arm))
-                asked = -math.inf if grid.size > 0 else float(levels[column])
+                experiment.observe(arm, kernels.draw(experiment.codes, task.truth, run, number, arm))
+                asked = -math.inf if task.grid.size > 0 else float(levels[column])
                 score, _, glr, _, _ = experiment.reconsider(asked)
-                before, where = column, (state, numbers, score, glr, record, row, column)
-                column = kernels.note(*shared, run, truth, levels, settles, grid, *where)
+                before = column
+                column = note(config, task, state, scalars, (score, glr), record, (row, column))
                 if later:
                     for decided in range(before, column):
-                        self._settle_in_python(experiment, truth, record, row, decided)
-            kernels.give_up(*shared, run, truth, levels, state, numbers, record, row, column)
+                        self._settle_in_python(experiment, task.truth, record, row, decided)
+            give_up(config, task, state, scalars, record, (row, column))
 
     @property
     def _settles(self) -> tuple[int, float]:
@@ -138,24 +133,23 @@ class Setting:
         known = isinstance(self.instance.rates, Constant)
         return settling_code(bool(self.settle) if known else self.settle)
 
-    def _settle_in_python(
-        self, decided: Experiment, truth: Array, record: kernels.Record, row: int, column: int
-    ) -> None:
-        """What ``kernels.settle_with_margin`` does, for rates that are written in Python."""
+    def _settle_in_python(self, decided: Experiment, truth: Array, record: Record, row: int, column: int) -> None:
+        """What ``settle_with_margin`` in the kernels does, for rates that are written in Python."""
         assert isinstance(self.settle, Settling)
-        one, run = copy.copy(decided), int(decided.codes[RUN])
-        one.state, one.numbers = decided.state.copy(), decided.numbers.copy()
+        one, run = decided.copied(), decided.run
         floors, end = settling_plan(one, self.settle)
         while one.round < end:
             arm = settling_choice(one, floors, end)
             value = kernels.draw(one.codes, truth, run, one.round, arm)
             one.count_assigned(arm)
-            if self.settle.learn and one.round < end and one.round <= LONGEST * decided.round:
+            if self.settle.learn and one.round < end and one.round <= MAX_LEARNING * decided.round:
                 one.observe(arm, value)
                 floors, end = settling_plan(one, self.settle)
         record.pulls[row, column] = one.state[ASSIGNED]
         record.stopped[row, column] = end
-        record.violations[row, column] = kernels.violation(truth[rewards.FLOOR], one.state[ASSIGNED], float(end))
+        record.violations[row, column] = violation(
+            one.state, one.scalars, truth[rewards.FLOOR], one.state[ASSIGNED], float(end)
+        )
 
 
 def make_setting(
@@ -175,9 +169,9 @@ def make_setting(
     checked = tuple(confidence(delta) for delta in np.atleast_1d(np.asarray(deltas, dtype=object)))
     if not checked or len(set(checked)) < len(checked):
         raise ValueError(f"deltas must be one or more different numbers, got {deltas!r}")
-    rounds = whole("maximum_rounds", maximum_rounds, 1, MOST_ROUNDS)
-    if isinstance(instance.family, Poisson) and instance.means.max() > LARGEST_POISSON:
-        raise ValueError(f"means must be at most {LARGEST_POISSON:g} to simulate Poisson arms")
+    rounds = whole("maximum_rounds", maximum_rounds, 1, MAX_ROUNDS)
+    if isinstance(instance.family, Poisson) and instance.means.max() > MAX_POISSON_MEAN:
+        raise ValueError(f"means must be at most {MAX_POISSON_MEAN:g} to simulate Poisson arms")
     setting = Setting(
         instance,
         checked,
@@ -194,7 +188,7 @@ def make_setting(
 
 
 def _grid(trace: bool | Sequence[int], rounds: int) -> tuple[int, ...]:
-    """The rounds to trace: those given, or ten a decade."""
+    """The rounds to trace: those given, or ten per decade."""
     if trace is False:
         return ()
     if trace is True:
@@ -202,14 +196,14 @@ def _grid(trace: bool | Sequence[int], rounds: int) -> tuple[int, ...]:
         return tuple(int(mark) for mark in np.unique(marks))
     if not isinstance(trace, (Sequence, np.ndarray)):
         raise ValueError(f"trace must be True or rising rounds, got {trace!r}")
-    grid = tuple(whole("trace", mark, 1, MOST_ROUNDS) for mark in trace)
+    grid = tuple(whole("trace", mark, 1, MAX_ROUNDS) for mark in trace)
     if any(one >= other for one, other in itertools.pairwise(grid)):
         raise ValueError(f"trace must be True or rising rounds, got {trace!r}")
     return grid
 
 
-def _empty_record(count: int, deltas: int, arms: int, histogram: bool, marks: int) -> kernels.Record:
-    return kernels.Record(
+def _empty_record(count: int, deltas: int, arms: int, histogram: bool, marks: int) -> Record:
+    return Record(
         decided=np.zeros((count, deltas), dtype=np.int64),
         stopped=np.zeros((count, deltas), dtype=np.int64),
         answers=np.zeros((count, deltas), dtype=np.int64),
@@ -222,7 +216,7 @@ def _empty_record(count: int, deltas: int, arms: int, histogram: bool, marks: in
 
 
 def truth_of(instance: Instance) -> Array:
-    """The rows of ``kernels.rewards``."""
+    """The rows of ``kernels.streams.rewards``."""
     truth = np.zeros((rewards.FLOOR + 1, instance.means.size))
     truth[rewards.MEAN] = instance.means
     truth[rewards.SPREAD] = np.sqrt(instance.scales)

@@ -1,8 +1,8 @@
 """The allocation problem with ceilings and groups beside the floors, solved exactly; see docs/limits.md.
 
 Maximise over l <= w <= u, sum w = 1 and the floors of the groups the least cost c = min_a C_a(w_b, w_a). As in
-``kernels.allocation`` let x be the scale, s = c / x the level, r = d / s - 1, and x psi_a(s) what arm a needs; the best
-arm counts as an arm with psi = 1. What all arms need together,
+``kernels.allocation.candidates`` let x be the scale, s = c / x the level, r = d / s - 1, and x psi_a(s) what arm a
+needs; the best arm counts as an arm with psi = 1. What all arms need together,
 
     D(x, c) = sum over the groups of max(g, sum_{a in G} max(l_a, x psi_a)) + the same sum over the arms in no group,
 
@@ -16,19 +16,19 @@ from collections import namedtuple
 
 import numpy as np
 
-from fairbai.kernels.allocation.floors import (
+from fairbai.kernels.allocation.arms import (
     EXCESS,
     KAPPA,
-    MOST_POINTS,
-    MOST_STEPS,
     PSI,
     RATIO,
     ROWS,
-    TOLERANCE,
+    Problem,
     fill_weights,
     least_cost,
     prepare,
 )
+from fairbai.kernels.allocation.candidates import MAX_STEPS, TOLERANCE
+from fairbai.kernels.allocation.floors import MAX_POINTS
 from fairbai.kernels.families import GAUSSIAN
 from fairbai.kernels.jit import borrowed, entry, kernel
 from fairbai.kernels.limits import fill_up, forced_shares
@@ -36,68 +36,75 @@ from fairbai.kernels.limits import fill_up, forced_shares
 FIXED, MASS, PULL = ROWS, ROWS + 1, ROWS + 2
 FORCED, WORK = ROWS + 3, ROWS + 3
 LIMITED_ROWS = ROWS + 5
-"""Rows of the workspace beside those of ``kernels.allocation``: for every group the floors of its arms at their floors,
-and the sums S and H over the others; what it is forced to have; and one row that ``fill_up`` needs besides."""
+"""Rows of the workspace beside those of ``kernels.allocation.arms``: for every group the floors of its arms at their
+floors, and the sums S and H over the others; what it is forced to have; and one row that ``fill_up`` needs besides."""
 
 ROUNDING = 1e-15
+
+Limits = namedtuple("Limits", "floors ceilings groups totals")
+"""As in ``kernels.limits``."""
 
 Tangent = namedtuple("Tangent", "r x value slope")
 """Where the ray of r leaves the set, and the slope of c by y = c r = d x - c there, which loses no digits."""
 
 
 @kernel
-def _psi_rows(arms, r, first, room):
+def _psi_rows(arms, r, first, workspace):
     """Rows PSI and RATIO at r; the best arm, whose need is x itself, has psi = 1 and H = -1."""
-    fill_weights(arms, r, first, room)
+    fill_weights(arms, r, first, workspace)
     if arms.family == GAUSSIAN:
         for a in range(arms.count):
-            need = 1.0 / ((1.0 + r) * room[EXCESS, a] + r)
-            room[PSI, a] = room[KAPPA, a] * need
-            room[RATIO, a] = room[KAPPA, a] * need * need
-    room[PSI, arms.best], room[RATIO, arms.best] = 1.0, -1.0
+            need = 1.0 / ((1.0 + r) * workspace[EXCESS, a] + r)
+            workspace[PSI, a] = workspace[KAPPA, a] * need
+            workspace[RATIO, a] = workspace[KAPPA, a] * need * need
+    workspace[PSI, arms.best], workspace[RATIO, arms.best] = 1.0, -1.0
 
 
 @kernel
-def _demand(x, floors, groups, room):
+def _demand(x, floors, groups, workspace):
     """What is needed at x beyond what is forced: returns S, H and the forced share of all that needs more."""
-    room[FIXED, :] = 0.0
-    room[MASS, :] = 0.0
-    room[PULL, :] = 0.0
+    workspace[FIXED, :] = 0.0
+    workspace[MASS, :] = 0.0
+    workspace[PULL, :] = 0.0
     mass, pull, forced = 0.0, 0.0, 0.0
     for a in range(floors.size):
         group = int(groups[a])
-        above = x * room[PSI, a] > floors[a]
+        above = x * workspace[PSI, a] > floors[a]
         if group < 0:
             if above:
-                mass += room[PSI, a]
-                pull += room[RATIO, a]
+                mass += workspace[PSI, a]
+                pull += workspace[RATIO, a]
                 forced += floors[a]
         elif above:
-            room[MASS, group] += room[PSI, a]
-            room[PULL, group] += room[RATIO, a]
+            workspace[MASS, group] += workspace[PSI, a]
+            workspace[PULL, group] += workspace[RATIO, a]
         else:
-            room[FIXED, group] += floors[a]
+            workspace[FIXED, group] += floors[a]
     for group in range(floors.size):
-        if room[MASS, group] > 0.0 and room[FIXED, group] + x * room[MASS, group] > room[FORCED, group]:
-            mass += room[MASS, group]
-            pull += room[PULL, group]
-            forced += room[FORCED, group] - room[FIXED, group]
+        if (
+            workspace[MASS, group] > 0.0
+            and workspace[FIXED, group] + x * workspace[MASS, group] > workspace[FORCED, group]
+        ):
+            mass += workspace[MASS, group]
+            pull += workspace[PULL, group]
+            forced += workspace[FORCED, group] - workspace[FIXED, group]
     return mass, pull, forced
 
 
 @kernel
-def _tangent(arms, spare, floors, ceilings, groups, r, first, room):
+def _tangent(arms, limits, r, first, workspace):
     """Where the ray of r leaves the set: at a ceiling, or where the sum of all needs is 1."""
-    _psi_rows(arms, r, first, room)
+    _psi_rows(arms, r, first, workspace)
     x, mass, pull = np.inf, 1.0, 0.0
+    ceilings = limits.ceilings
     for a in range(arms.count):
-        if ceilings[a] < x * room[PSI, a]:
-            x, mass, pull = ceilings[a] / room[PSI, a], room[PSI, a], room[RATIO, a]
-    for _ in range(MOST_STEPS):
-        needed, turned, forced = _demand(x, floors, groups, room)
-        if needed == 0.0 or (spare + forced) / needed >= x:
+        if ceilings[a] < x * workspace[PSI, a]:
+            x, mass, pull = ceilings[a] / workspace[PSI, a], workspace[PSI, a], workspace[RATIO, a]
+    for _ in range(MAX_STEPS):
+        needed, turned, forced = _demand(x, limits.floors, limits.groups, workspace)
+        if needed == 0.0 or (arms.spare + forced) / needed >= x:
             break  # the sum is at most 1; Newton's steps come down to that from above, and the last changes nothing
-        x, mass, pull = (spare + forced) / needed, needed, turned
+        x, mass, pull = (arms.spare + forced) / needed, needed, turned
     return Tangent(r, x, arms.level / (1.0 + r) * x, pull / (mass * (1.0 + r) + pull * r))
 
 
@@ -123,13 +130,13 @@ def _next_r(low, high, crossing, factor):
 
 
 @kernel
-def _search(arms, spare, floors, ceilings, groups, r, factor, room):
+def _search(arms, limits, r, factor, workspace):
     """Close in on the highest point from both sides; returns the best point found and the least bound."""
     low = Tangent(0.0, 0.0, 0.0, 0.0)
     high = Tangent(np.inf, 0.0, 0.0, 0.0)
     found, bound = low, np.inf
-    for number in range(MOST_POINTS):
-        point = _tangent(arms, spare, floors, ceilings, groups, r, number == 0, room)
+    for number in range(MAX_POINTS):
+        point = _tangent(arms, limits, r, number == 0, workspace)
         if point.value > found.value or number == 0:
             found = point
         crossing = 0.0
@@ -150,32 +157,33 @@ def _search(arms, spare, floors, ceilings, groups, r, factor, room):
             break
     if low.value > 0.0 and high.value > 0.0:
         r = low.r + (high.r - low.r) * low.slope / (low.slope - high.slope)
-        point = _tangent(arms, spare, floors, ceilings, groups, r, False, room)
+        point = _tangent(arms, limits, r, False, workspace)
         if point.value >= (1.0 - ROUNDING) * found.value:  # where c is smooth, c says little about x, the slope much
             found = point
     return found, bound
 
 
 @entry
-def allocate_within(family, means, scales, floors, ceilings, groups, totals, start, weights, room):
-    """``allocation.allocate`` with ceilings and groups; see ``kernels.limits`` for their form.
+def allocate_within(family, means, scales, limits, start, weights, workspace):
+    """``allocate`` with ceilings and groups; ``limits`` are a ``Limits``, or a tuple like one.
 
     Where ceilings or groups leave a choice that the least cost does not depend on, ``fill_up`` makes it.
 
     Returns:
         The best arm, 1 / T*, the certified relative gap between T* as returned and its bound, and r.
     """
-    means, scales, floors, ceilings = borrowed(means), borrowed(scales), borrowed(floors), borrowed(ceilings)
-    groups, totals, weights, room = borrowed(groups), borrowed(totals), borrowed(weights), borrowed(room)
-    spare = forced_shares(floors, groups, totals, room[WORK:])
-    arms, r = prepare(family, means, scales, floors, spare, room)
+    means, scales, weights, workspace = borrowed(means), borrowed(scales), borrowed(weights), borrowed(workspace)
+    floors, ceilings, groups, totals = limits
+    floors, ceilings, groups, totals = borrowed(floors), borrowed(ceilings), borrowed(groups), borrowed(totals)
+    spare = forced_shares(floors, groups, totals, workspace[WORK:])
+    arms, r = prepare(family, Problem(means, scales, floors, spare), workspace)
     factor = 4.0
     if start > 0.0:
         r, factor = start, 1.05
-    point, bound = _search(arms, spare, floors, ceilings, groups, r, factor, room)
-    _psi_rows(arms, point.r, False, room)
+    point, bound = _search(arms, Limits(floors, ceilings, groups, totals), r, factor, workspace)
+    _psi_rows(arms, point.r, False, workspace)
     for a in range(arms.count):
-        weights[a] = min(ceilings[a], max(floors[a], point.x * room[PSI, a]))
-    fill_up(ceilings, groups, totals, weights, room[WORK:])
+        weights[a] = min(ceilings[a], max(floors[a], point.x * workspace[PSI, a]))
+    fill_up(ceilings, groups, totals, weights, workspace[WORK:])
     cost = least_cost(family, means, scales, weights, arms.best)
     return arms.best, cost, max(0.0, 1.0 - cost / bound) if cost > 0.0 else 0.0, point.r

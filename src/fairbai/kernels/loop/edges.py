@@ -6,67 +6,63 @@ fast and evenly staggered, and a node hears of the stop when it reports.
 """
 
 import math
+from collections import namedtuple
 
-from fairbai.kernels.jit import borrowed, entry, kernel
-from fairbai.kernels.loop.runs import give_up, note
-from fairbai.kernels.loop.steps import FAMILY, ORIGIN, RULE, RUN, SEED, assign, reconsider, recount
-from fairbai.kernels.sampling.rules import (
-    CUMULATIVE,
-    FAIR_CUMULATIVE,
-    FAIR_SAMPLED,
-    FROM_EACH_ARM,
-    UNIFORM_FAIR,
-    draw_arm,
-)
+import numpy as np
+
+from fairbai.kernels.config import FAMILY, ORIGIN, RULE, RUN, SEED, configure
+from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.loop.records import give_up, note
+from fairbai.kernels.loop.steps import assign, reconsider, recount
+from fairbai.kernels.sampling.policies import draw_arm
+from fairbai.kernels.sampling.rules import FROM_EACH_ARM, draws, tracks
 from fairbai.kernels.state import ASSIGNED, OBSERVED, ROUND, SEEN, SUM, TARGET
 from fairbai.kernels.streams.philox import two_uniforms
 from fairbai.kernels.streams.rewards import reward
 
-MOST_STEPS = 1000  # choices that a policy is made of, so that it is cheap however many trials it is for
+MAX_STEPS = 1000  # choices that a policy is made of, so that it is cheap however many trials it is for
 
 RANDOM, QUOTA = range(2)
 """How a node follows a policy: it draws every arm, or gives every arm its quota of the batch. Where these are not whole
 trials, it takes the arm that is furthest behind the policies so far."""
 
-PHASES = 2**62  # the random numbers that nodes begin with: far from those of the trials
+PHASES = 2**62  # the random scalars that nodes begin with: far from those of the trials
 
 POLICY, CARRY, PULLS, SUMS = range(4)
-"""Layers of a fleet, each with a row a node: the policy that it follows, what its trials lack of all its policies so
-far, and the batch that it is to report."""
+"""Layers of the nodes of a fleet, each with one row per node: the policy that it follows, what its trials lack of all
+its policies so far, and the batch that it is to report."""
 
-
-@kernel
-def _tracks(rule):
-    """Whether a rule follows the sum of the shares that it aimed at."""
-    return rule in (FAIR_CUMULATIVE, CUMULATIVE)
+Fleet = namedtuple("Fleet", "batch follows ledger nodes sizes plan plan_scalars")
+"""The trials of a batch, how nodes follow a policy, and whether the server knows what is on its way; then arrays to
+work in: the layers of the nodes, the sizes of the batches on their way, and a state and scalars to plan with."""
 
 
 @entry
-def _aim_for(codes, reals, state, numbers, policy, trials):
+def _aim_for(codes, params, state, scalars, policy, trials):
     """Add what a rule that tracks would have aimed at in ``trials`` trials that something else makes."""
-    if _tracks(codes[RULE]) and trials > 0.0:
-        arm = assign(codes, reals, state, numbers, policy)
+    if tracks(codes[RULE]) and trials > 0.0:
+        arm = assign(codes, params, state, scalars, policy)
         state[ASSIGNED, arm] -= 1.0
-        numbers[ROUND] -= 1.0
+        scalars[ROUND] -= 1.0
         for a in range(policy.size):
             state[TARGET, a] += (trials - 1.0) * policy[a]
 
 
 @entry
-def _look_ahead(codes, reals, state, numbers, policy, trials, shares):
+def _look_ahead(codes, params, state, scalars, policy, trials, shares):
     """The shares of the next ``trials`` choices of the rule if no reward comes; they are counted as assigned.
 
-    A rule that draws its arms has a policy already. Of the others there are at most about ``MOST_STEPS`` choices, each
+    A rule that draws its arms has a policy already. Of the others there are at most about ``MAX_STEPS`` choices, each
     for a block of trials.
     """
-    drawn = codes[RULE] in (FAIR_SAMPLED, UNIFORM_FAIR)
-    whole = math.ceil(trials / MOST_STEPS)
+    drawn = draws(codes[RULE])
+    whole = math.ceil(trials / MAX_STEPS)
     shares[:] = 0.0
     left = float(trials)
     while left > 0.0:
-        begins = codes[ORIGIN] == FROM_EACH_ARM and numbers[ROUND] < shares.size
+        begins = codes[ORIGIN] == FROM_EACH_ARM and scalars[ROUND] < shares.size
         block = 1.0 if begins else min(float(whole), left)
-        arm = assign(codes, reals, state, numbers, policy)
+        arm = assign(codes, params, state, scalars, policy)
         if drawn and not begins:
             for a in range(shares.size):
                 shares[a] += left * policy[a]
@@ -74,48 +70,47 @@ def _look_ahead(codes, reals, state, numbers, policy, trials, shares):
         shares[arm] += block
         left -= block
         state[ASSIGNED, arm] += block - 1.0
-        numbers[ROUND] += block - 1.0
-        if _tracks(codes[RULE]):
+        scalars[ROUND] += block - 1.0
+        if tracks(codes[RULE]):
             for a in range(shares.size):
                 state[TARGET, a] += (block - 1.0) * policy[a]
     for a in range(shares.size):
         shares[a] /= trials
 
 
-@kernel
-def _count(codes, reals, state, numbers, policy, pulls, sums):
-    """Count a batch: trials that were assigned elsewhere, with the sums of their rewards."""
+@entry
+def count_batch(codes, params, state, scalars, policy, pulls, sums):
+    """Count a batch: trials that were assigned elsewhere, with the sums of their rewards.
+
+    The evidence is then to be reconsidered.
+    """
     total = 0.0
     for a in range(pulls.size):
         total += pulls[a]
-    _aim_for(codes, reals, state, numbers, policy, total)
+    _aim_for(codes, params, state, scalars, policy, total)
     for a in range(pulls.size):
         state[ASSIGNED, a] += pulls[a]
         state[OBSERVED, a] += pulls[a]
         state[SUM, a] += sums[a]
-    recount(codes, reals, state, numbers)
+    recount(codes, params, state, scalars)
 
 
 @entry
-def publish(codes, reals, state, numbers, policy, pending, trials, shares):
-    """Write the policy for the next ``trials`` trials into ``shares``; ``state`` and ``numbers`` are copies to spend.
+def publish(codes, params, state, scalars, policy, pending, trials):
+    """The policy for the next ``trials`` trials; ``state`` and ``scalars`` are copies to spend.
 
     ``pending`` are the trials of every arm that are expected of batches on their way.
     """
     on_their_way = 0.0
     for a in range(pending.size):
         on_their_way += pending[a]
-    _aim_for(codes, reals, state, numbers, policy, on_their_way)
+    _aim_for(codes, params, state, scalars, policy, on_their_way)
     for a in range(pending.size):
         state[ASSIGNED, a] += pending[a]
-    numbers[ROUND] += on_their_way
-    _look_ahead(codes, reals, state, numbers, policy, trials, shares)
-
-
-@entry
-def count_batch(codes, reals, state, numbers, policy, pulls, sums):
-    """Count a batch; the evidence is then to be reconsidered."""
-    _count(codes, reals, state, numbers, policy, pulls, sums)
+    scalars[ROUND] += on_their_way
+    shares = np.empty(policy.size)
+    _look_ahead(codes, params, state, scalars, policy, trials, shares)
+    return shares
 
 
 @kernel
@@ -141,26 +136,28 @@ def _furthest_behind(carry, policy):
 
 
 @kernel
-def _shift_phases(codes, fleet):
+def _shift_phases(codes, nodes):
     """Let every node begin at another point of its cycle; else nodes with one policy would all round the same way."""
-    arms = fleet.shape[2]
-    for node in range(fleet.shape[1]):
-        carry = fleet[CARRY, node]
+    arms = nodes.shape[2]
+    for node in range(nodes.shape[1]):
+        carry = nodes[CARRY, node]
         for a in range(arms):
             carry[a], _ = two_uniforms(codes[SEED], codes[RUN], PHASES + node * arms + a)
 
 
 @kernel
-def _make_batch(codes, truth, draws, fleet, node, number, size):
-    """The trials of a node until its next report, the first of which has this number."""
-    policy, carry = fleet[POLICY, node], fleet[CARRY, node]
-    pulls, sums = fleet[PULLS, node], fleet[SUMS, node]
+def _make_batch(codes, truth, follows, batch, number, size):
+    """The trials of a node until its next report, the first of which has this number.
+
+    ``batch`` are the layers of that node.
+    """
+    policy, carry, pulls, sums = batch[POLICY], batch[CARRY], batch[PULLS], batch[SUMS]
     pulls[:] = 0.0
     sums[:] = 0.0
     arm, whole = 0, _is_whole(policy, size)
     for trial in range(number, number + size):
         for_arm, for_reward = two_uniforms(codes[SEED], codes[RUN], trial)
-        if draws == RANDOM:
+        if follows == RANDOM:
             arm = draw_arm(policy, for_arm)
         elif not whole:
             arm = _furthest_behind(carry, policy)
@@ -172,82 +169,92 @@ def _make_batch(codes, truth, draws, fleet, node, number, size):
 
 
 @kernel
-def _expect(codes, reals, plan, plan_numbers, policy, fleet, sizes):
-    """Add what the batches on their way are expected to bring."""
+def _expect(codes, params, policy, fleet):
+    """Add what the batches on their way are expected to bring to the plan."""
+    plan, sizes = fleet.plan, fleet.sizes
     total = sizes.sum()
-    _aim_for(codes, reals, plan, plan_numbers, policy, total)
-    plan_numbers[ROUND] += total
+    _aim_for(codes, params, plan, fleet.plan_scalars, policy, total)
+    fleet.plan_scalars[ROUND] += total
     for node in range(sizes.size):
         for a in range(policy.size):
-            plan[ASSIGNED, a] += sizes[node] * fleet[POLICY, node, a]
+            plan[ASSIGNED, a] += sizes[node] * fleet.nodes[POLICY, node, a]
 
 
 @kernel
-def _all_made(state, numbers, fleet, sizes, made, made_numbers):
-    """The experiment when the batches on their way have been made, though not counted."""
-    made[:], made_numbers[:] = state, numbers
-    made_numbers[ROUND] += sizes.sum()
+def _plan_all_made(state, scalars, fleet):
+    """Make the plan the experiment when the batches on their way have been made, though not counted."""
+    plan, sizes = fleet.plan, fleet.sizes
+    plan[:], fleet.plan_scalars[:] = state, scalars
+    fleet.plan_scalars[ROUND] += sizes.sum()
     for node in range(sizes.size):
         if sizes[node] > 0.0:
-            for a in range(made.shape[1]):
-                made[ASSIGNED, a] += fleet[PULLS, node, a]
+            for a in range(plan.shape[1]):
+                plan[ASSIGNED, a] += fleet.nodes[PULLS, node, a]
+
+
+@kernel
+def _send_policy(experiment, fleet, node, size):
+    """Write the policy that a node is to follow for ``size`` trials."""
+    codes, params, state, scalars, policy, _ = experiment
+    fleet.plan[:], fleet.plan_scalars[:] = state, scalars
+    if fleet.ledger:
+        _expect(codes, params, policy, fleet)
+    horizon = size if fleet.ledger else fleet.batch * fleet.sizes.size
+    _look_ahead(codes, params, fleet.plan, fleet.plan_scalars, policy, horizon, fleet.nodes[POLICY, node])
+
+
+@kernel
+def _count_report(experiment, task, fleet, node, record, place):
+    """Count the batch of a node, and note what is decided; returns the first delta without an answer."""
+    codes, params, state, scalars, policy, workspace = experiment
+    row, column = place
+    count_batch(codes, params, state, scalars, policy, fleet.nodes[PULLS, node], fleet.nodes[SUMS, node])
+    fleet.sizes[node] = 0.0
+    score, _, glr, _, _ = reconsider(codes, params, state, scalars, workspace, task.levels[column])
+    if score >= task.levels[column]:
+        _plan_all_made(state, scalars, fleet)
+        config = configure(codes, params)
+        after = note(config, task, fleet.plan, fleet.plan_scalars, (score, glr), record, place)
+        record.decided[row, column:after] = int(scalars[SEEN])
+        column = after
+    return column
 
 
 @entry
-def simulate_edges(experiment, before, truth, levels, settles, longest, first, edge, fleet, sizes, plan, record):
+def simulate_edges(experiment, before, task, fleet, first, record):
     """Runs ``first``, ``first`` + 1, ... into the rows of ``record``.
 
     Args:
-        experiment: The arrays of ``kernels.experiment``: codes, reals, state, numbers, policy and room.
-        before: The state and the numbers of an experiment that has not begun.
-        truth: Of the rewards, as in ``kernels.rewards``.
-        levels: What the evidence must reach, one for each delta, rising.
-        settles: How the floors are met before the stop, as in ``kernels.settling``.
-        longest: The number of counted trials after which a run is given up.
+        experiment: Its arrays: codes, params, state, scalars, policy and workspace.
+        before: The state and the scalars of an experiment that has not begun.
+        task: What to find out; runs are given up after so many counted trials, and the grid is empty.
+        fleet: The nodes.
         first: The number of the first run.
-        edge: The trials of a batch, how nodes follow a policy, and whether the server knows what is on its way.
-        fleet: Room for the nodes.
-        sizes: Room for the sizes of the batches on their way.
-        plan: Room for a state, for numbers, and an empty array.
-        record: What is kept, as in ``kernels.simulation``; decisions are in counted trials, stops in all trials.
+        record: What is kept; decisions are in counted trials, stops in all trials.
     """
-    codes, reals, state = borrowed(experiment[0]), borrowed(experiment[1]), borrowed(experiment[2])
-    numbers, policy, room = borrowed(experiment[3]), borrowed(experiment[4]), borrowed(experiment[5])
-    truth, levels, fleet, sizes = borrowed(truth), borrowed(levels), borrowed(fleet), borrowed(sizes)
-    plan, plan_numbers, no_grid = borrowed(plan[0]), borrowed(plan[1]), plan[2]
-    batch, draws, ledger = edge
-    nodes = sizes.size
+    codes, params, state, scalars, _, _ = experiment
+    sizes, batch = fleet.sizes, fleet.batch
     for row in range(record.decided.shape[0]):
-        state[:], numbers[:] = before[0], before[1]
-        fleet[:] = 0.0
+        state[:], scalars[:] = before[0], before[1]
+        fleet.nodes[:] = 0.0
         sizes[:] = 0.0
         codes[RUN] = first + row
-        _shift_phases(codes, fleet)
+        _shift_phases(codes, fleet.nodes)
         column, made, report = 0, 0, 0
         while True:
-            node = report % nodes
-            if report >= nodes:  # else it fetches its first policy
-                _count(codes, reals, state, numbers, policy, fleet[PULLS, node], fleet[SUMS, node])
-                sizes[node] = 0.0
-                score, _, glr, _, _ = reconsider(codes, reals, state, numbers, room, levels[column])
-                if score >= levels[column]:
-                    _all_made(state, numbers, fleet, sizes, plan, plan_numbers)
-                    where = (plan, plan_numbers, score, glr, record, row, column)
-                    after = note(codes, reals, first + row, truth, levels, settles, no_grid, *where)
-                    record.decided[row, column:after] = int(numbers[SEEN])
-                    column = after
-                if column == levels.size or numbers[SEEN] >= longest:
+            node = report % sizes.size
+            if report >= sizes.size:  # else it fetches its first policy
+                column = _count_report(experiment, task, fleet, node, record, (row, column))
+                if column == task.levels.size or scalars[SEEN] >= task.longest:
                     break
-            size = batch if report >= nodes else (batch * (node + 1) + nodes - 1) // nodes  # staggered from the start
-            plan[:], plan_numbers[:] = state, numbers
-            if ledger:
-                _expect(codes, reals, plan, plan_numbers, policy, fleet, sizes)
-            horizon = size if ledger else batch * nodes
-            _look_ahead(codes, reals, plan, plan_numbers, policy, horizon, fleet[POLICY, node])
-            _make_batch(codes, truth, draws, fleet, node, made, size)
+                size = batch
+            else:
+                size = (batch * (node + 1) + sizes.size - 1) // sizes.size  # staggered from the start
+            _send_policy(experiment, fleet, node, size)
+            _make_batch(codes, task.truth, fleet.follows, fleet.nodes[:, node], made, size)
             sizes[node] = size
             made += size
             report += 1
-        _all_made(state, numbers, fleet, sizes, plan, plan_numbers)
-        give_up(codes, reals, first + row, truth, levels, plan, plan_numbers, record, row, column)
-        record.decided[row, column:] = int(numbers[SEEN])
+        _plan_all_made(state, scalars, fleet)
+        give_up(configure(codes, params), task, fleet.plan, fleet.plan_scalars, record, (row, column))
+        record.decided[row, column:] = int(scalars[SEEN])

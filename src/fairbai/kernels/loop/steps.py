@@ -1,92 +1,88 @@
 """The three steps of an experiment: assign an arm, observe a reward, reconsider.
 
-Each is written once: as a kernel that the run loop takes in line, and as the entry that Python calls. The configuration
-is two small arrays, so that a call from Python stays cheap.
+Each is written once: as a kernel that the run loop takes in line, and as the entry that Python calls. An entry takes
+the configuration as two small arrays, so that a call from Python stays cheap.
 """
 
 import numpy as np
 
+from fairbai.kernels.allocation.shares import optimal_shares
+from fairbai.kernels.config import configure
 from fairbai.kernels.jit import borrowed, entry, kernel
 from fairbai.kernels.rates import spare_share
-from fairbai.kernels.sampling.rules import choose, refresh
+from fairbai.kernels.sampling.choose import choose, refresh
 from fairbai.kernels.state import ASSIGNED, FLOOR, OBSERVED, PENALTY, ROUND, SEEN, SPARE, SUM, UNSEEN, estimate, learn
 from fairbai.kernels.stopping.scores import evidence, penalty
 from fairbai.kernels.streams.philox import two_uniforms
 
-FAMILY, RATE, LEARNED, RULE, ORIGIN, STOPPING, SEED, RUN = range(8)
-"""Codes: the family, the rate (CONSTANT for one that Python computes), whether the rate depends on the means, the
-sampling rule and how it starts, the stopping rule, and the stream."""
-
-P0, TEMPERATURE, PARAMETER, KAPPA, SIZE = range(5)
-"""Reals: the parameters of the rate (two), of the sampling rule, and of the stopping rule (two)."""
-
 
 @kernel
-def choose_arm(family, codes, reals, state, numbers, policy, uniform):
-    """Choose the next arm and count it as assigned. ``family`` is that of the codes, or a constant."""
-    rule, origin, learned = codes[RULE], codes[ORIGIN], codes[LEARNED] == 1
-    return choose(family, rule, origin, reals[PARAMETER], learned, state, numbers, policy, uniform)
-
-
-@kernel
-def count_reward(family, codes, reals, state, numbers, arm, reward):
+def count_reward(config, state, scalars, arm, reward):
     """Count a reward."""
-    learn(family, state, numbers, arm, reward)
-    _fill_penalty(family, codes, reals, state, arm)
+    learn(config.family, state, scalars, arm, reward)
+    _fill_penalty(config, state, arm)
 
 
 @kernel
-def _fill_penalty(family, codes, reals, state, arm):
+def _fill_penalty(config, state, arm):
     count, total = state[OBSERVED, arm], state[SUM, arm]
-    state[PENALTY, arm] = penalty(family, codes[STOPPING], reals[KAPPA], reals[SIZE], count, total)
+    state[PENALTY, arm] = penalty(config.family, config.stopping, config.kappa, config.size, count, total)
 
 
 @kernel
-def weigh(family, codes, reals, state, numbers, room, level):
+def update_evidence(config, state, scalars, workspace, level):
     """Bring floors and allocation up to date with the rewards; returns the evidence, exact from ``level`` on."""
-    refresh(family, codes[RATE], reals[P0], reals[TEMPERATURE], codes[RULE], state, numbers, room)
-    return evidence(family, codes[STOPPING], reals[KAPPA], reals[SIZE], state, numbers, level)
+    refresh(config, state, scalars, workspace)
+    return evidence(config, state, scalars, level)
 
 
 @entry
-def assign(codes, reals, state, numbers, policy):
-    """Choose the next arm and count it as assigned."""
-    codes, reals, state, numbers = borrowed(codes), borrowed(reals), borrowed(state), borrowed(numbers)
-    uniform, _ = two_uniforms(codes[SEED], codes[RUN], int(numbers[ROUND]))
-    return choose_arm(codes[FAMILY], codes, reals, state, numbers, borrowed(policy), uniform)
+def assign(codes, params, state, scalars, policy):
+    """Choose the next arm and count it as assigned; -1 for a rule that has no kernel."""
+    state, scalars = borrowed(state), borrowed(scalars)
+    config = configure(borrowed(codes), borrowed(params))
+    uniform, _ = two_uniforms(config.seed, config.run, int(scalars[ROUND]))
+    return choose(config, state, scalars, borrowed(policy), uniform)
 
 
 @entry
-def observe(codes, reals, state, numbers, arm, reward):
+def observe(codes, params, state, scalars, arm, reward):
     """Count a reward."""
-    codes, reals, state, numbers = borrowed(codes), borrowed(reals), borrowed(state), borrowed(numbers)
-    count_reward(codes[FAMILY], codes, reals, state, numbers, arm, reward)
+    count_reward(configure(borrowed(codes), borrowed(params)), borrowed(state), borrowed(scalars), arm, reward)
 
 
 @entry
-def reconsider(codes, reals, state, numbers, room, level):
+def reconsider(codes, params, state, scalars, workspace, level):
     """Bring floors and allocation up to date with the rewards; returns the evidence, exact from ``level`` on."""
-    codes, reals, state, numbers = borrowed(codes), borrowed(reals), borrowed(state), borrowed(numbers)
-    return weigh(codes[FAMILY], codes, reals, state, numbers, borrowed(room), level)
+    config = configure(borrowed(codes), borrowed(params))
+    return update_evidence(config, borrowed(state), borrowed(scalars), borrowed(workspace), level)
 
 
 @entry
-def assess(codes, reals, state, numbers):
-    """The evidence, exact."""
-    return evidence(codes[FAMILY], codes[STOPPING], reals[KAPPA], reals[SIZE], state, numbers, -np.inf)
+def exact_evidence(codes, params, state, scalars):
+    """The evidence, exact at every level."""
+    return evidence(configure(codes, params), state, scalars, -np.inf)
 
 
 @entry
-def recount(codes, reals, state, numbers):
+def optimal_cost(codes, params, state, scalars, workspace):
+    """1 / T*_p at the present means: how much the GLR grows with every trial, at best."""
+    config, weights = configure(codes, params), np.empty(state.shape[1])
+    return optimal_shares(config.family, True, state, scalars, 0.0, weights, workspace)[1]
+
+
+@entry
+def recount(codes, params, state, scalars):
     """What follows from the counts and sums, after these were changed from outside."""
-    numbers[ROUND], numbers[SEEN], numbers[UNSEEN] = 0.0, 0.0, 0.0
+    config = configure(codes, params)
+    scalars[ROUND], scalars[SEEN], scalars[UNSEEN] = 0.0, 0.0, 0.0
     for arm in range(state.shape[1]):
-        numbers[ROUND] += state[ASSIGNED, arm]
-        numbers[SEEN] += state[OBSERVED, arm]
+        scalars[ROUND] += state[ASSIGNED, arm]
+        scalars[SEEN] += state[OBSERVED, arm]
         if state[OBSERVED, arm] > 0.0:
-            estimate(codes[FAMILY], state, arm)
-            _fill_penalty(codes[FAMILY], codes, reals, state, arm)
+            estimate(config.family, state, arm)
+            _fill_penalty(config, state, arm)
         else:
-            numbers[UNSEEN] += 1.0
-    numbers[SPARE] = spare_share(state[FLOOR])
-    evidence(codes[FAMILY], codes[STOPPING], reals[KAPPA], reals[SIZE], state, numbers, np.inf)  # for the costs of ties
+            scalars[UNSEEN] += 1.0
+    scalars[SPARE] = spare_share(state[FLOOR])
+    evidence(config, state, scalars, np.inf)  # for the costs of ties

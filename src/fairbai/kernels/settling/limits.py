@@ -4,9 +4,9 @@ import math
 
 from fairbai.kernels.jit import entry, kernel
 from fairbai.kernels.settling.floors import OUT_OF_REACH, WHOLE, owed
-from fairbai.kernels.state import ASSIGNED, CEILING, FLOOR, GROUP, GROUP_FLOOR, ROUND, SLACK
+from fairbai.kernels.state import ASSIGNED, CEILING, FLOOR, GROUP, GROUP_FLOOR, ROUND, SLACK, count_groups
 
-MOST_TOTALS = 1_000_000
+MAX_TOTALS = 1_000_000
 
 
 @kernel
@@ -61,16 +61,17 @@ def _next_total(state, slack, total, needed, possible):
 
 
 @entry
-def settling_trials_within(state, numbers, room):
+def trials_to_limits(state, scalars, workspace):
     """The least m such that m further trials can meet every limit; 0 where that is out of reach.
 
-    Limits that leave no play anywhere (``SLACK`` is 0) are met up to less than one trial. ``room`` has two rows.
+    Limits that leave no play anywhere (``SLACK`` is 0) are met up to less than one trial. ``workspace`` has
+    two rows.
     """
-    total = numbers[ROUND]
-    for _ in range(MOST_TOTALS):
-        following = _next_total(state, numbers[SLACK], total, room[0], room[1])
+    total = scalars[ROUND]
+    for _ in range(MAX_TOTALS):
+        following = _next_total(state, scalars[SLACK], total, workspace[0], workspace[1])
         if following == total:
-            return int(total - numbers[ROUND])
+            return int(total - scalars[ROUND])
         total = following
         if total > OUT_OF_REACH:
             break
@@ -79,10 +80,7 @@ def settling_trials_within(state, numbers, room):
 
 @kernel
 def _most_lacking_group(state, slack, total, counts):
-    counts[:] = 0.0
-    for a in range(state.shape[1]):
-        if state[GROUP, a] >= 0.0:
-            counts[int(state[GROUP, a])] += state[ASSIGNED, a]
+    count_groups(state, counts)
     lacking, most = -1, 0.0
     for group in range(counts.size):
         lack = owed(state[GROUP_FLOOR, group], total, slack) - counts[group]
@@ -91,20 +89,20 @@ def _most_lacking_group(state, slack, total, counts):
 
 
 @entry
-def settling_arm(state, numbers, total, room):
+def arm_for_limits(state, scalars, total, workspace):
     """The next arm on the way to ``total`` trials.
 
     The one that lacks most of its floor; if none does, of the group that lacks most (of all, if none does) the one that
     is furthest below its ceiling. Every step for a floor or a group lessens by one what is lacking in all.
     """
-    slack = numbers[SLACK]
+    slack = scalars[SLACK]
     arm, most = -1, 0.0
     for a in range(state.shape[1]):
         lack = owed(state[FLOOR, a], total, slack) - state[ASSIGNED, a]
         arm, most = (a, lack) if lack > most else (arm, most)
     if arm >= 0:
         return arm
-    group, most = _most_lacking_group(state, slack, total, room[0]), -math.inf
+    group, most = _most_lacking_group(state, slack, total, workspace[0]), -math.inf
     for a in range(state.shape[1]):
         below = allowed(state[CEILING, a], total, slack) - state[ASSIGNED, a]
         if (group < 0 or state[GROUP, a] == group) and below > most:
@@ -113,14 +111,14 @@ def settling_arm(state, numbers, total, room):
 
 
 @entry
-def settle_within(state, numbers, room, pulls):
+def settle_limits(state, scalars, workspace, pulls):
     """The trials of every arm after settling; returns their sum. ``state`` stays as it was."""
-    more = settling_trials_within(state, numbers, room)
-    total = numbers[ROUND] + more
+    more = trials_to_limits(state, scalars, workspace)
+    total = scalars[ROUND] + more
     for a in range(pulls.size):
         pulls[a] = state[ASSIGNED, a]
     for _ in range(more):
-        state[ASSIGNED, settling_arm(state, numbers, total, room)] += 1.0
+        state[ASSIGNED, arm_for_limits(state, scalars, total, workspace)] += 1.0
     for a in range(pulls.size):
         before = pulls[a]
         pulls[a] = state[ASSIGNED, a]
@@ -129,7 +127,7 @@ def settle_within(state, numbers, room, pulls):
 
 
 @entry
-def violation_within(state, pulls, total, counts):
+def limit_violation(state, pulls, total, counts):
     """By how much a share is outside its limits, at most."""
     most = 0.0
     counts[:] = 0.0

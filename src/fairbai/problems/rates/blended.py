@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairbai.kernels.allocation import floors as allocation_kernels
+from fairbai.kernels.allocation.floors import allocate, new_workspace
 from fairbai.problems import checks
 from fairbai.problems.rates.constant import Constant
 
@@ -29,7 +29,7 @@ def blended(instance: "Instance", p0: float, alpha: float) -> Constant:
     if np.sum(means == means.max()) > 1:
         raise ValueError("instance must have a single best arm: with a tie w* is not defined")
     weights = np.empty(arms)
-    none, room = checks.frozen(np.zeros(arms)), np.empty((allocation_kernels.ROWS, arms))
-    allocation_kernels.allocate(instance.family.code, means, instance.scales, none, 1.0, 0.0, weights, room)
+    none = checks.frozen(np.zeros(arms))
+    allocate(instance.family.code, means, instance.scales, none, 0.0, weights, new_workspace(arms))
     inverse = 1.0 / weights
     return Constant(p0 * (alpha * weights + (1.0 - alpha) * inverse / inverse.sum()))

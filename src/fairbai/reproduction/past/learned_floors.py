@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairbai.kernels import state as rows
-from fairbai.kernels.rates import spare_share
-from fairbai.kernels.settling.floors import settle
+from fairbai.kernels.settling.floors import settle_floors
 from fairbai.problems.checks import Array
 from fairbai.reproduction.past.section import Picture, Section, Table
 from fairbai.reproduction.scenarios import PaperSetting, table_settings
@@ -126,10 +125,10 @@ def _pull_back(
 
 def _settle(pulls: Array, floors: Array) -> Array:
     """The trials of every arm after settling against these floors."""
-    state, numbers = np.zeros((rows.STATE_ROWS, pulls.size)), np.zeros(rows.NUMBERS)
-    state[rows.ASSIGNED], numbers[rows.ROUND] = pulls, pulls.sum()
+    state, scalars = np.zeros((rows.STATE_ROWS, pulls.size)), np.zeros(rows.SCALARS)
+    state[rows.ASSIGNED], scalars[rows.ROUND] = pulls, pulls.sum()
     after = np.empty(pulls.size)
-    settle(state, numbers, floors, spare_share(floors), after)
+    settle_floors(state, scalars, floors, after)
     return after
 
 

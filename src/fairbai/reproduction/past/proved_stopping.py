@@ -167,8 +167,8 @@ def wrong_answers(family: Family, mean: float, rule: StoppingRule, runs: int, tr
     """How often an adversary brings a rule (delta = 0.1) to name the arm that he wants, of two with the same mean."""
     one = Experiment(2, family, stopping=rule, seed=seed)
     answers = np.empty(runs, dtype=np.int64)
-    arrays, before = (one.codes, one.reals, one.state, one.numbers), (one.state.copy(), one.numbers.copy())
-    fooled(arrays, before, truth_of(Instance([mean, mean], family)), rule.level(DELTA, 2), trials, answers)
+    before = one.state.copy(), one.scalars.copy()
+    fooled(one.arrays, before, truth_of(Instance([mean, mean], family)), rule.level(DELTA, 2), trials, answers)
     return int((answers == 1).sum())
 
 

@@ -1,0 +1,102 @@
+"""An experiment on its way to an answer: assign until the evidence is enough, then until every floor is met."""
+
+from dataclasses import replace
+
+from fairbai.experiment.decision import Decision
+from fairbai.experiment.experiment import Experiment
+from fairbai.experiment.settling import (
+    MAX_LEARNING,
+    Settling,
+    settling_choice,
+    settling_plan,
+    settling_round,
+)
+from fairbai.kernels import state as rows
+
+MAX_EVIDENCE = 1e300  # so that JSON can hold it
+
+
+class Procedure:
+    """When an experiment has its answer, and when all floors are met.
+
+    Args:
+        experiment: What is known; this class changes it.
+        delta: The probability of a wrong answer.
+        settle: How to go on after the decision, as an ``Identifier`` takes it.
+
+    Attributes:
+        experiment: What is known.
+        decision: The answer, once there is one.
+    """
+
+    def __init__(self, experiment: Experiment, delta: float, settle: bool | Settling) -> None:
+        self.experiment = experiment
+        self.settle = settle
+        self.decision: Decision | None = None
+        self._level = experiment.stopping.level(delta, experiment.policy.size)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the answer is found and, if so asked, all floors are met."""
+        return self.decision is not None and self.experiment.round >= self.decision.final_round
+
+    @property
+    def answer(self) -> int | None:
+        """The best arm so far, final once there is a decision; None before every arm has a reward."""
+        if self.decision is not None:
+            return self.decision.recommendation
+        return None if self.experiment.unseen else self.experiment.best
+
+    def assign(self) -> int:
+        """The arm of the next trial, counted: by the rule or, after the decision, an arm that lacks trials."""
+        if self.decision is None:
+            return self.experiment.assign()
+        arm = settling_choice(self.experiment, self.decision.floors, self.decision.final_round)
+        self.experiment.count_assigned(arm)
+        return arm
+
+    def reconsider(self) -> None:
+        """Decide if the rewards that were counted are enough or, after the decision, bring the floors up to date."""
+        if self.decision is not None:
+            self._learn(self.decision)
+        elif self.experiment.reconsider(self._level)[0] >= self._level:
+            self._decide()
+
+    def settle_again(self) -> None:
+        """Find the last round anew, now that there are trials which the decision did not know of."""
+        if self.decision is not None:
+            end = settling_round(self.experiment, self.decision.floors) if self.settle else self.experiment.round
+            self.decision = replace(self.decision, final_round=end)
+
+    def glr_and_threshold(self) -> tuple[float, float]:
+        """Of the pair that is furthest from its threshold; as they were at the decision, once there is one."""
+        if self.decision is not None:
+            return self.decision.glr, self.decision.threshold
+        _, _, glr, factor, penalty = self.experiment.exact_evidence()
+        return min(float(glr), MAX_EVIDENCE), min(float((self._level + penalty) / factor), MAX_EVIDENCE)
+
+    def expected_remaining(self, evidence: float) -> float:
+        """About how many trials are still needed; inf as long as nothing can be said.
+
+        Args:
+            evidence: How far the GLR is below its threshold.
+        """
+        if self.decision is not None:
+            return float(max(0, self.decision.final_round - self.experiment.round))
+        return self.experiment.trials_for(evidence)
+
+    def _decide(self) -> None:
+        """Freeze the answer, the evidence for it, and the floors that are to be met."""
+        now = self.experiment.round
+        floors, end = self.experiment.state[rows.FLOOR].copy(), now
+        if self.settle:
+            floors, end = settling_plan(self.experiment, self.settle)
+        glr, threshold = self.glr_and_threshold()
+        self.decision = Decision(self.experiment.best, now, end, floors, glr, threshold)
+
+    def _learn(self, decision: Decision) -> None:
+        """Bring the floors that are to be met up to date with the rewards, if that was asked for."""
+        learns = isinstance(self.settle, Settling) and self.settle.learn
+        if learns and self.experiment.round <= MAX_LEARNING * decision.round:
+            floors, end = settling_plan(self.experiment, self.settle)
+            self.decision = replace(decision, floors=floors, final_round=end)

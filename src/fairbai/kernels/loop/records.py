@@ -1,0 +1,106 @@
+"""What a simulated run leaves behind: when it decided and stopped, its answer, and how fair it was."""
+
+import math
+from collections import namedtuple
+
+import numpy as np
+
+from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.settling.margins import raise_floors
+from fairbai.kernels.settling.settle import FROZEN, LEARNING, NOT, settle, settling_arm, settling_trials, violation
+from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, ROUND, has_limits, largest, learn
+from fairbai.kernels.streams.philox import two_uniforms
+from fairbai.kernels.streams.rewards import FLOOR as TRUE_FLOOR
+from fairbai.kernels.streams.rewards import reward
+
+Task = namedtuple("Task", ["truth", "levels", "settles", "longest", "grid"])
+"""What a simulation is to find out: the truth of the rewards (see ``kernels.streams.rewards``); what the evidence must
+reach, one level per delta, rising; how the floors are met before the stop (NOT, FROZEN or LEARNING) and the margin in
+standard errors; the number of rounds after which a run is given up; and the rounds to trace."""
+
+Record = namedtuple("Record", ["decided", "stopped", "answers", "violations", "pulls", "histogram", "shares", "glr"])
+"""What is kept of a chunk of runs. One row per run, with one entry per delta: the trials at the decision and at the
+stop, the answer (-1 if there is none), the violation, the pulls of every arm (these all at the stop). Of all runs
+together: for each delta, how many rounds until the decision had no violation, or one in the n-th of equal steps up to
+1. And of each run, at every round of a grid, the shares of the arms and the GLR."""
+
+
+@entry
+def settle_with_margin(config, task, state, scalars, pulls):
+    """Settle against raised floors: those of the decision, or those that follow from every reward that comes.
+
+    Writes the trials of every arm and returns their sum; the run itself stays as it was. Learning ends, with the floors
+    that are known by then, after as many further trials as there were before the decision.
+    """
+    last = 2.0 * scalars[ROUND]
+    state, scalars = state.copy(), scalars.copy()
+    floors, workspace = np.empty(state.shape[1]), np.empty((4, state.shape[1]))
+    while True:
+        raise_floors(config, task.settles[1], state, floors, workspace)
+        more = settling_trials(state, scalars, floors, workspace)
+        if task.settles[0] != LEARNING or more <= 1 or scalars[ROUND] >= last:
+            return settle(state, scalars, floors, workspace, pulls)
+        arm = settling_arm(state, scalars, floors, scalars[ROUND] + more, workspace)
+        uniform = two_uniforms(config.seed, config.run, int(scalars[ROUND]))[1]
+        state[ASSIGNED, arm] += 1.0
+        scalars[ROUND] += 1.0
+        learn(config.family, state, scalars, arm, reward(config.family, task.truth, arm, uniform))
+
+
+@kernel
+def _stop(config, task, settling, state, scalars, record, place):
+    """Note the pulls and the violation at the stop."""
+    pulls = record.pulls[place]
+    total = scalars[ROUND]
+    known = has_limits(scalars) or (settling == FROZEN and task.settles[1] == 0.0)
+    if settling == NOT:
+        for a in range(pulls.size):
+            pulls[a] = state[ASSIGNED, a]
+    elif known:
+        total = settle(state, scalars, state[FLOOR], np.empty((2, pulls.size)), pulls)
+    else:
+        total = settle_with_margin(config, task, state, scalars, pulls)
+    record.stopped[place] = total
+    record.violations[place] = violation(state, scalars, task.truth[TRUE_FLOOR], pulls, total)
+
+
+@entry
+def note(config, task, state, scalars, found, record, place):
+    """Note what a round brought.
+
+    ``found`` are the score and the GLR, ``place`` is the row of the run and the first delta without an answer. Returns
+    the next such delta.
+    """
+    levels, grid, number = task.levels, task.grid, scalars[ROUND]
+    score, glr = found
+    row, column = place
+    if record.histogram.shape[1] > 1 and column < levels.size:
+        most = violation(state, scalars, task.truth[TRUE_FLOOR], state[ASSIGNED], number)
+        step = math.ceil(most * (record.histogram.shape[1] - 1))
+        for later in range(column, levels.size):
+            record.histogram[later, step] += 1.0
+    if grid.size > 0:
+        mark = np.searchsorted(grid, number)
+        if mark < grid.size and grid[mark] == number:
+            record.glr[row, mark] = glr
+            for a in range(state.shape[1]):
+                record.shares[row, mark, a] = state[ASSIGNED, a] / number
+    while column < levels.size and score >= levels[column]:
+        record.decided[row, column] = number
+        record.answers[row, column] = largest(state, MEAN)
+        _stop(config, task, task.settles[0], state, scalars, record, (row, column))
+        column += 1
+    return column
+
+
+@entry
+def give_up(config, task, state, scalars, record, place):
+    """Note how a run that has had all its rounds stands, for every delta that it could not answer.
+
+    ``place`` is as in ``note``.
+    """
+    row, column = place
+    for unanswered in range(column, task.levels.size):
+        record.decided[row, unanswered] = scalars[ROUND]
+        record.answers[row, unanswered] = -1.0
+        _stop(config, task, NOT, state, scalars, record, (row, unanswered))
