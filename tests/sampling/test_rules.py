@@ -8,7 +8,7 @@ import json
 import pytest
 
 import fairbai as fb
-from fairbai.kernels.sampling.rules import FROM_POLICY
+from fairbai.kernels.sampling import rules as kernels
 from fairbai.sampling import LUCB, Bounds, FairTopTwo, SamplingRule
 from tests.cases import SAMPLING_RULES
 from tests.sampling.hand_made import identifier
@@ -51,6 +51,15 @@ def test_seeds(rule: SamplingRule) -> None:
 
 
 @rules
+def test_the_class_and_its_kernel_say_the_same(rule: SamplingRule) -> None:
+    assert rule.solves == kernels.solves(rule.code)
+    assert rule.tracks == kernels.tracks(rule.code)
+    assert rule.draws or not kernels.draws(rule.code)  # top-two draws too, but has no policy
+    if rule.converges_to != "none" and rule.solves:
+        assert kernels.is_fair(rule.code) == (rule.converges_to == "fair")
+
+
+@rules
 @pytest.mark.parametrize(
     "rates", [fb.rates.Constant(0.2), fb.rates.Bounded(0.1, 0.6, [{"arms": [0, 2], "floor": 0.5}])]
 )
@@ -58,7 +67,7 @@ def test_a_rule_that_is_fair_on_every_path_says_by_how_much(rule: SamplingRule, 
     """But for one pull of each arm at the start, which may be more than a ceiling allows."""
     bounds = rule.bounds(rates, 4)
     limited = isinstance(rates, fb.rates.Bounded)
-    promised = rule.fairness == "every path" and (not limited or rule.origin == FROM_POLICY)
+    promised = rule.fairness == "every path" and (not limited or rule.origin == kernels.FROM_POLICY)
     assert (bounds is not None) == promised
     if bounds is not None:
         assert len(bounds.behind) == len(bounds.above) == 4
