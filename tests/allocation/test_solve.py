@@ -378,7 +378,7 @@ MEANS = np.array([[1.0, 0.5, 0.0], [0.2, 0.9, 0.8]])
         fb.rates.InverseGap(0.9),
         fb.rates.Custom(lambda means: 0.3 * means / means.sum()),
     ],
-    ids=["one floor", "one an arm", "a matrix", "Constant", "Softmax", "InverseGap", "Custom"],
+    ids=["one floor", "one per arm", "a matrix", "Constant", "Softmax", "InverseGap", "Custom"],
 )
 def test_batch_takes_rates_in_every_form(rates: Any) -> None:
     batch = fb.solve_batch(MEANS, rates)

@@ -14,20 +14,11 @@ from fairbai.kernels.sampling.policies import fill_policy
 from fairbai.kernels.state import MEAN, OBSERVED, SCALARS, STATE_ROWS, SUM
 from fairbai.kernels.stopping.scores import penalty
 from fairbai.simulation.scenario import _empty_record, make_setting
+from tests.cases import SAMPLING_RULES
 
 UNKNOWN = 99
 ROUNDS = 40
 S = fb.sampling
-RULES = [
-    S.FairTrackAndStop(),
-    S.FairTrackAndStop(tracking="cumulative"),
-    S.TrackAndStop(),
-    S.TrackAndStop(tracking="cumulative"),
-    S.UniformFair(),
-    S.FairTopTwo(),
-    S.TopTwo(),
-    S.LUCB(),
-]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +59,7 @@ def simulated(
 
 
 @pytest.mark.parametrize("stopping", [fb.stopping.Heuristic(), fb.stopping.Mixture(), fb.stopping.KaufmannKoolen()])
-@pytest.mark.parametrize("sampling", RULES, ids=lambda rule: f"{rule.kind}{rule.code}")
+@pytest.mark.parametrize("sampling", SAMPLING_RULES, ids=lambda rule: f"{rule.kind}{rule.code}")
 def test_unknown_family_earns_nothing_and_never_stops(
     sampling: S.SamplingRule, stopping: fb.stopping.StoppingRule
 ) -> None:

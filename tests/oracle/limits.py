@@ -27,7 +27,7 @@ WHOLE = 64
 
 
 class Bounds(NamedTuple):
-    """Limits as plain data: one floor and one ceiling an arm, and groups as pairs of arms and floor."""
+    """Limits as plain data: one floor and one ceiling per arm, and groups as pairs of arms and floor."""
 
     floors: Floats
     ceilings: Floats

@@ -31,6 +31,8 @@ FORMS = [
 ]
 forms = pytest.mark.parametrize(("thing", "form"), FORMS, ids=lambda value: repr(value)[:40])
 
+ONE_OF = f"kind must be one of {', '.join(sorted(FAMILIES))}"
+
 
 def base(thing: Any) -> Any:
     return Family if isinstance(thing, Family) else Rate
@@ -74,9 +76,9 @@ def test_custom_rates_have_no_form() -> None:
 @pytest.mark.parametrize(
     ("of", "form", "message"),
     [
-        (Family, "cauchy", "kind must be one of bernoulli, exponential, gaussian, poisson, got 'cauchy'"),
-        (Family, {"variance": 1.0}, "kind must be one of bernoulli, exponential, gaussian, poisson, got None"),
-        (Family, "constant", "kind must be one of bernoulli, exponential, gaussian, poisson, got 'constant'"),
+        (Family, "cauchy", f"{ONE_OF}, got 'cauchy'"),
+        (Family, {"variance": 1.0}, f"{ONE_OF}, got None"),
+        (Family, "constant", f"{ONE_OF}, got 'constant'"),
         (
             Rate,
             {"kind": "linear"},

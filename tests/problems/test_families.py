@@ -27,7 +27,7 @@ VARIANCES = {
 
 @families
 def test_samples_have_their_mean_and_variance(family: Family) -> None:
-    """200,000 rewards an arm; five standard errors. The error of a variance takes the fourth moment of the rewards."""
+    """200,000 rewards per arm; five standard errors. The error of a variance takes the fourth moment of the rewards."""
     count = 200_000
     rewards = family.sample(MEANS, np.random.default_rng(11), count)
     variance = VARIANCES[family.kind]
@@ -59,7 +59,7 @@ def test_same_seed_gives_the_same_samples(family: Family) -> None:
 
 
 def test_gaussian_arms_are_sampled_with_their_own_variances() -> None:
-    """50,000 rewards an arm: the standard error of a Gaussian variance is sqrt(2 / n) of it."""
+    """50,000 rewards per arm: the standard error of a Gaussian variance is sqrt(2 / n) of it."""
     variances = np.array([0.01, 1.0, 100.0])
     rewards = fb.Gaussian(variances).sample(np.zeros(3), np.random.default_rng(2), 50_000)
     assert np.all(np.abs(rewards.var(axis=0) / variances - 1) < 5 * math.sqrt(2 / 50_000))

@@ -8,7 +8,8 @@ import json
 import pytest
 
 import fairbai as fb
-from fairbai.sampling import LUCB, FairTopTwo, SamplingRule
+from fairbai.kernels.sampling import rules as kernels
+from fairbai.sampling import LUCB, Bounds, FairTopTwo, SamplingRule
 from tests.cases import SAMPLING_RULES
 from tests.sampling.hand_made import identifier
 
@@ -47,6 +48,42 @@ def test_seeds(rule: SamplingRule) -> None:
     arms = [ident.ask(40) for ident in (first, again, other)]
     assert arms[0] == arms[1]
     assert (arms[0] != arms[2]) == rule.draws
+
+
+@rules
+def test_the_class_and_its_kernel_say_the_same(rule: SamplingRule) -> None:
+    assert rule.solves == kernels.solves(rule.code)
+    assert rule.tracks == kernels.tracks(rule.code)
+    assert rule.draws or not kernels.draws(rule.code)  # top-two draws too, but has no policy
+    if rule.converges_to != "none" and rule.solves:
+        assert kernels.is_fair(rule.code) == (rule.converges_to == "fair")
+
+
+@rules
+@pytest.mark.parametrize(
+    "rates", [fb.rates.Constant(0.2), fb.rates.Bounded(0.1, 0.6, [{"arms": [0, 2], "floor": 0.5}])]
+)
+def test_a_rule_that_is_fair_on_every_path_says_by_how_much(rule: SamplingRule, rates: fb.rates.Constant) -> None:
+    """But for one pull of each arm at the start, which may be more than a ceiling allows."""
+    bounds = rule.bounds(rates, 4)
+    limited = isinstance(rates, fb.rates.Bounded)
+    promised = rule.fairness == "every path" and (not limited or rule.origin == kernels.FROM_POLICY)
+    assert (bounds is not None) == promised
+    if bounds is not None:
+        assert len(bounds.behind) == len(bounds.above) == 4
+        assert len(bounds.groups) == (1 if limited else 0)
+        assert 0.0 < min(bounds.behind) <= max(bounds.behind) < 4.0
+
+
+def test_a_rule_of_a_user_promises_one_round_of_trials_unless_it_says_more() -> None:
+    class Fair(SamplingRule):
+        """Says that it is fair, and no more."""
+
+        fairness = "every path"
+        converges_to = "none"
+
+    assert Fair().bounds(fb.rates.Constant(0.1), 3) == Bounds([3.0] * 3, [], [])
+    assert Fair().bounds(fb.rates.Bounded(0.1, 0.6), 3) is None
 
 
 def test_base_class_asks_for_choose() -> None:

@@ -17,15 +17,15 @@ ERRORS = 6.0  # standard errors that a mean may be off: less than one in a thous
 def check_family(family: Family, means: Numbers = (0.8, 0.6, 0.5, 0.3), draws: int = 20_000, seed: int = 0) -> None:
     """Raise an AssertionError where a family breaks a promise.
 
-    Its divergence is 0 for equal means, positive and growing else, and curved by 1 over the variance of what it
-    samples; it takes its own samples as rewards, and their sums; they have the right mean; no random allocation is
-    better than that of ``solve``; an experiment finds the best arm; and its JSON form describes it.
+    Its divergence is 0 for equal means, positive and growing otherwise, with the curvature 1 / variance of its own
+    samples; it accepts its samples as rewards, and their sums; they have the right mean; no random allocation beats
+    that of ``solve``; an experiment finds the best arm; and its JSON form describes it.
 
     Args:
         family: The family.
-        means: Means inside of its domain, all different, that an experiment shall tell apart.
-        draws: Samples of every arm.
-        seed: Of the samples.
+        means: Means inside its domain, all different, that an experiment is to tell apart.
+        draws: Samples per arm.
+        seed: Seed of the samples.
 
     Example:
         >>> from fairbai import Poisson
@@ -34,7 +34,7 @@ def check_family(family: Family, means: Numbers = (0.8, 0.6, 0.5, 0.3), draws: i
     checked = family.check_means(means)
     rng = np.random.default_rng(seed)
     samples = family.sample(checked, rng, draws)
-    assert samples.shape == (draws, checked.size), f"{family.kind}: samples must have a column an arm"
+    assert samples.shape == (draws, checked.size), f"{family.kind}: samples must have one column per arm"
     values = np.array([[family.statistic(reward) for reward in row] for row in samples.tolist()])
     _check_samples(family, checked, values)
     _check_divergence(family, checked, values.var(axis=0))
@@ -65,7 +65,7 @@ def _check_divergence(family: Family, means: Array, variances: Array) -> None:
 
 
 def _check_allocation(family: Family, means: Array, rng: np.random.Generator) -> None:
-    """Every pair of shares costs a minimum over ties, which a fine grid finds as well."""
+    """The cost of a pair is a minimum over ties, which a fine grid finds as well."""
     best = solve(Instance(means, family))
     shares = np.vstack([best.weights, rng.dirichlet(np.ones(means.size), 200)])
     costs = np.array([_least_cost(family, means, share) for share in shares])

@@ -16,17 +16,17 @@ ROUNDING = 1e-9
 def check_rate(rate: Rate, arms: int = 4, draws: int = 200, trials: int = 300, seed: int = 0) -> None:
     """Raise an AssertionError where a rate breaks a promise.
 
-    At random means and at those that an experiment meets while it learns (ties, all equal, negative, tiny gaps, large):
-    its floors are finite, not negative and sum to at most 1; the same means give the same floors and stay as they were;
-    many means at once give what they give one by one; the JSON form, if there is one, describes it. And an experiment
-    with it meets its floors when it stops.
+    At random means and at those that an experiment meets while it learns (ties, all equal, negative, tiny gaps, large)
+    its floors are finite, not negative and sum to at most 1. The same means give the same floors and are not changed; a
+    matrix of means gives what its rows give one by one; the JSON form, if there is one, describes the rate. An
+    experiment with it meets its floors when it stops.
 
     Args:
         rate: The rate.
-        arms: For how many arms.
-        draws: Random means to look at.
-        trials: Length of the experiments.
-        seed: Of the means and the rewards.
+        arms: The number of arms.
+        draws: How many random means are tried.
+        trials: Length of the experiments, in hundreds.
+        seed: Seed of the means and the rewards.
 
     Example:
         >>> from fairbai import rates

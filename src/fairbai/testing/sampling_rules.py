@@ -40,7 +40,7 @@ def check_sampling_rule(rule: SamplingRule, trials: int = 4000, runs: int = 20, 
         rule: The rule.
         trials: Length of a run.
         runs: Runs over which "on average" is averaged.
-        seed: Of the rewards.
+        seed: Seed of the rewards.
     """
     _check_facts(rule)
     for family in _families():
