@@ -7,8 +7,10 @@ state.
 import math
 from typing import Any, Self
 
+import numpy as np
+
 from fairbai.identifier import Identifier, Status
-from fairbai.identifier.snapshot import VERSION, changing
+from fairbai.identifier.snapshot import FIRST_VERSION, changing
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
@@ -18,6 +20,10 @@ from fairbai.service.domain.promises import ROUNDING, Promises
 from fairbai.stopping import StoppingRule
 
 GROWTH = 1.05  # factor between the trials of two points of the history
+REVISION = 2
+"""Of how arms are chosen and evidence is computed. Logs of an earlier revision cannot be replayed to the bit: revision 1
+kept waiting for expired tickets, and had a mixture without alpha, for which ties beyond the estimates were no
+evidence."""
 
 
 class Book:
@@ -32,6 +38,7 @@ class Book:
         self.labels: list[str] = config["arms"]
         self.lease: float | None = config["lease"]
         self.identifier = identifier
+        self.revision = REVISION  # under which it was created
         self.version = 0  # events so far
         self.tickets = 0  # number of the next ticket
         self.next_point = 1  # trials at which the history gets its next point
@@ -51,6 +58,8 @@ class Book:
         book = cls(settings, Identifier.from_dict({**_fixed(settings), **identifier}))
         book.version, book.tickets, book.next_point = form["version"], form["tickets"], form["next_point"]
         book.expired, book.late, book.closed = form["expired"], form["late"], form["closed"]
+        book.revision = revision_of(form)
+        book._give_up_expired()
         book.observed = int(sum(identifier["state"]["observed"]))
         counts = [int(count) for count in identifier["state"]["assigned"]]
         book.promises.restore(form["promises"], counts, book.identifier.decided or book.closed is not None)
@@ -91,6 +100,7 @@ class Book:
         return encode(
             {
                 "identifier": identifier,
+                "revision": self.revision,
                 "version": self.version,
                 "tickets": self.tickets,
                 "next_point": self.next_point,
@@ -117,6 +127,8 @@ class Book:
         self.late += late
         for arm in expired:
             self.expired[arm] -= 1
+        if expired:
+            self._give_up_expired()
 
     def tell_batch(self, pulls: list[int], sums: list[float]) -> None:
         """Count trials that were assigned elsewhere."""
@@ -133,6 +145,11 @@ class Book:
         """Count tickets whose lease ended."""
         for arm in arms:
             self.expired[arm] += 1
+        self._give_up_expired()
+
+    def _give_up_expired(self) -> None:
+        """The sampling rule expects no rewards of expired tickets."""
+        self.identifier.procedure.experiment.lose(np.array(self.expired, dtype=float))
 
     def close(self) -> None:
         """Freeze the answer and the record of the guarantees."""
@@ -207,10 +224,15 @@ def new_book(config: dict[str, Any]) -> Book:
     return Book({**config, **filled}, identifier)
 
 
+def revision_of(state: dict[str, Any]) -> int:
+    """The revision under which an experiment was created, by its stored state."""
+    return int(state.get("revision", 1))
+
+
 def _fixed(config: dict[str, Any]) -> dict[str, Any]:
-    """The parts of a snapshot that never change."""
+    """The parts of a snapshot that never change; in the first version, as the log vouches for them and no digest does."""
     names = ("delta", "family", "rates", "sampling", "stopping", "settle", "seed")
-    return {"version": VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
+    return {"version": FIRST_VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
 
 
 def progress_of(status: Status) -> float | None:
