@@ -31,7 +31,7 @@ HARD = {  # a family, two arms with a small gap, and ten arms with equal gaps
 CASES = [("gaussian", rule) for rule in GAUSSIAN_RULES]
 CASES += [(name, rule) for name in ("bernoulli", "poisson", "exponential") for rule in ALL_RULES]
 RUNS = 250
-LONGEST = 200_000
+MAX_ROUNDS = 200_000
 
 
 def most(count: int) -> float:
@@ -46,7 +46,7 @@ def test_error_is_at_most_delta(name: str, rule: StoppingRule, many: bool) -> No
     family, *instances = HARD[name]
     means = instances[many]
     instance = fb.Instance(means, family, fb.rates.Constant(0.05))
-    found = fb.simulate(instance, DELTA, stopping=rule, runs=RUNS, maximum_rounds=LONGEST)
+    found = fb.simulate(instance, DELTA, stopping=rule, runs=RUNS, maximum_rounds=MAX_ROUNDS)
     assert found.recommendation.min() >= 0  # every run decides
     assert np.mean(found.recommendation != 0) <= most(RUNS)
 
@@ -55,7 +55,7 @@ def test_error_is_at_most_delta(name: str, rule: StoppingRule, many: bool) -> No
 def test_error_is_at_most_delta_with_any_sampling_rule() -> None:
     """The proof does not ask how arms are chosen: here by rules that lean towards one arm or chase noise."""
     for sampling in (fb.sampling.UniformFair(), fb.sampling.LUCB(), fb.sampling.TrackAndStop(), fb.sampling.TopTwo()):
-        found = fb.simulate(fb.Instance([0.3, 0.0]), DELTA, sampling, runs=200, maximum_rounds=LONGEST)
+        found = fb.simulate(fb.Instance([0.3, 0.0]), DELTA, sampling, runs=200, maximum_rounds=MAX_ROUNDS)
         assert np.mean(found.recommendation != 0) <= most(200)
 
 
