@@ -21,9 +21,8 @@ from fairbai.stopping import StoppingRule
 
 GROWTH = 1.05  # factor between the trials of two points of the history
 REVISION = 2
-"""Of how arms are chosen and evidence is computed. Logs of an earlier revision cannot be replayed to the bit: revision 1
-kept waiting for expired tickets, and had a mixture without alpha, for which ties beyond the estimates were no
-evidence."""
+"""Of how arms are chosen and evidence is computed. Logs of an earlier revision do not replay: revision 1 kept
+waiting for expired tickets, and had a mixture without alpha, to which ties beyond the estimates were no evidence."""
 
 
 class Book:
@@ -230,7 +229,7 @@ def revision_of(state: dict[str, Any]) -> int:
 
 
 def _fixed(config: dict[str, Any]) -> dict[str, Any]:
-    """The parts of a snapshot that never change; in the first version, as the log vouches for them and no digest does."""
+    """The parts of a snapshot that never change; of the first version, without a digest: the log vouches for them."""
     names = ("delta", "family", "rates", "sampling", "stopping", "settle", "seed")
     return {"version": FIRST_VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
 

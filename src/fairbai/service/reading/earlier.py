@@ -54,9 +54,8 @@ class _Counts:
         stored = {**state["identifier"]["state"], **state}
         replayed = {name: getattr(self, name).tolist() for name in ("assigned", "observed", "sums", "expired")}
         replayed |= {"late": self.late, "tickets": len(self.tickets)}
-        return [
-            f"{name} is {stored[name]}, replayed {value}" for name, value in replayed.items() if stored[name] != value
-        ]
+        different = (name for name in replayed if stored[name] != replayed[name])
+        return [f"{name} is {stored[name]}, replayed {replayed[name]}" for name in different]
 
 
 def count_differences(
@@ -78,9 +77,8 @@ def count_differences(
             return [f"event {event.sequence} ({event.kind}) cannot be replayed: {error}"]
         progress(event.sequence)
     found = counts.compared(decode(row.state)) + ticket_differences(connection, row.id, counts.tickets)
-    number = connection.execute(
-        select(func.count()).select_from(tickets).where(tickets.c.experiment == row.id)
-    ).scalar_one()
-    return found + (
-        [] if number == len(counts.tickets) else [f"there are {number} tickets, replayed {len(counts.tickets)}"]
-    )
+    statement = select(func.count()).select_from(tickets).where(tickets.c.experiment == row.id)
+    number = connection.execute(statement).scalar_one()
+    if number != len(counts.tickets):
+        found.append(f"there are {number} tickets, replayed {len(counts.tickets)}")
+    return found

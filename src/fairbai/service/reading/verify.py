@@ -27,7 +27,7 @@ def verify(database: Database) -> Iterator[tuple[str, list[str]]]:
 def earlier_experiments(database: Database) -> list[str]:
     """The experiments of an earlier revision, of which only counts, sums and tickets are compared."""
     with database.reader.connect() as connection:
-        rows = connection.execute(select(experiments.c.id, experiments.c.state).order_by(experiments.c.created_at))
+        rows = connection.execute(select(experiments).order_by(experiments.c.created_at)).all()
         return [row.id for row in rows if is_earlier(row)]
 
 
