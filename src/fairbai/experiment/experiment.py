@@ -16,6 +16,7 @@ from fairbai.kernels.rates import CONSTANT, spare_share
 from fairbai.kernels.sampling.rules import PYTHON
 from fairbai.kernels.streams.philox import two_uniforms
 from fairbai.problems.checks import Array, frozen, is_whole, whole
+from fairbai.problems.configured import Form
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Bounded, Constant, Limits, Rate
 from fairbai.sampling.fair_top_two import FairTopTwo
@@ -46,15 +47,15 @@ class Experiment:
         arms: int,
         family: Family,
         rates: Rate | None = None,
-        sampling: SamplingRule | None = None,
-        stopping: StoppingRule | None = None,
+        sampling: SamplingRule | Form | None = None,
+        stopping: StoppingRule | Form | None = None,
         seed: int = 0,
         run: int = 0,
     ) -> None:
         self.family = family
-        self.rates: Rate = _instance_of("rates", Rate, rates, Constant())
-        self.sampling: SamplingRule = _instance_of("sampling", SamplingRule, sampling, FairTopTwo())
-        self.stopping: StoppingRule = _instance_of("stopping", StoppingRule, stopping, Mixture())
+        self.rates = Constant() if rates is None else rates
+        self.sampling = FairTopTwo() if sampling is None else SamplingRule.of(sampling)
+        self.stopping = Mixture() if stopping is None else StoppingRule.of(stopping)
         self.stopping.check(self.family)
         seed = checked_seed(seed)
         learned = not isinstance(self.rates, Constant)
@@ -199,11 +200,3 @@ class Experiment:
 def checked_seed(seed: Any) -> int:
     """``seed`` as an int that the random stream takes."""
     return whole("seed", seed, 0, MAX_SEED, "a whole number from 0 to 2**63 - 1")
-
-
-def _instance_of(name: str, kind: type, value: Any, default: Any) -> Any:
-    if value is None:
-        return default
-    if not isinstance(value, kind):
-        raise ValueError(f"{name} must be a {kind.__name__}, got {value!r}")
-    return value

@@ -12,10 +12,12 @@ from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import Settling, checked_settling
 from fairbai.identifier import batches, snapshot
-from fairbai.identifier.labels import labels_of, pairs, some
+from fairbai.identifier.pairs import pairs
 from fairbai.identifier.status import Status
 from fairbai.kernels import state as rows
 from fairbai.problems.checks import Array, Numbers, confidence, whole
+from fairbai.problems.configured import Form
+from fairbai.problems.labels import labels_of, some
 from fairbai.problems.rates import Rate
 from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
 from fairbai.sampling import SamplingRule
@@ -63,8 +65,8 @@ class Identifier:
         delta: float,
         family: FamilyForm = None,
         rates: RateForm = None,
-        sampling: SamplingRule | None = None,
-        stopping: StoppingRule | None = None,
+        sampling: SamplingRule | Form | None = None,
+        stopping: StoppingRule | Form | None = None,
         settle: bool | Settling = True,
         seed: int = 0,
     ) -> None:

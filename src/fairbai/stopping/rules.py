@@ -53,6 +53,7 @@ class StoppingRule(Configured):
         parameters: The two numbers that its kernel takes.
     """
 
+    argument: ClassVar[str] = "stopping"
     proof: ClassVar[Proof | None]
     code: ClassVar[int]
     parameters: ClassVar[tuple[float, float]] = (1.0, 1.0)

@@ -9,13 +9,10 @@ from typing import Any, Self
 
 from fairbai.identifier import Identifier, Status
 from fairbai.identifier.snapshot import VERSION, changing
-from fairbai.problems.families import Family
-from fairbai.problems.rates import Rate
-from fairbai.sampling import SamplingRule
+from fairbai.problems.short_forms import rates_of
 from fairbai.service.domain.answers import Answer
 from fairbai.service.domain.encoding import decode, encode
 from fairbai.service.domain.promises import ROUNDING, Promises
-from fairbai.stopping import StoppingRule
 
 GROWTH = 1.05  # factor between the trials of two points of the history
 
@@ -192,10 +189,10 @@ def new_book(config: dict[str, Any]) -> Book:
     identifier = Identifier(
         arms=len(config["arms"]),
         delta=config["delta"],
-        family=Family.from_dict(config["family"]),
-        rates=Rate.from_dict(config["rates"]),
-        sampling=SamplingRule.from_dict(config["sampling"]),
-        stopping=StoppingRule.from_dict(config["stopping"]),
+        family=config["family"],
+        rates=rates_of(config["rates"], config["arms"]),
+        sampling=config["sampling"],
+        stopping=config["stopping"],
         settle=config["settle"],
         seed=config["seed"],
     )
