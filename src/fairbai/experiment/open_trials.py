@@ -121,9 +121,12 @@ def checked_open_trials(report_after: Any, silence: Any, family: Family, labels:
             raise ValueError(f"silence needs report_after, the age at which a trial counts as silent, got {silence!r}")
         return None
     age = whole("report_after", report_after, 1)
-    if silence is None:
-        return OpenTrials(age, None, labels)
+    return OpenTrials(age, checked_silence(silence, family), labels)
+
+
+def checked_silence(silence: Any, family: Family) -> float | None:
+    """What silence counts as, which must be a reward; None if a silent trial is lost."""
     try:
-        return OpenTrials(age, family.statistic(silence), labels)
+        return None if silence is None else family.statistic(silence)
     except ValueError as error:
         raise ValueError(f"silence must be a reward that the family can produce: {error}") from None
