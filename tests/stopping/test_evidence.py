@@ -239,7 +239,7 @@ def test_martingale_has_mean_one(family: fb.Gaussian, side: float) -> None:
     given = config(family.code, MIXTURE, 2000.0, 1.0)
 
     def weighted(x: float) -> float:
-        return weight(x, 1.0) * math.exp(one_sided(given, one_arm(1.0, x, 1.0), 0, side, truth)[0])
+        return weight(x, 1.0) * math.exp(one_sided(family.code, one_arm(given, 1.0, x, 1.0), side, truth)[0])
 
     if isinstance(where[0], tuple):
         average = quad(weighted, *where[0], epsabs=1e-10, limit=200)[0]
@@ -250,9 +250,9 @@ def test_martingale_has_mean_one(family: fb.Gaussian, side: float) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.kind)
 def test_slope_and_curvature_are_those_of_the_martingale(family: fb.Gaussian) -> None:
-    given, arm = config(family.code, MIXTURE, KAPPA, 1.0), one_arm(40.0, 0.4, 1.3)
+    arm = one_arm(config(family.code, MIXTURE, KAPPA, 1.0), 40.0, 0.4, 1.3)
     for side, tie in ((1.0, 0.2), (-1.0, 0.7), (1.0, 0.9)):
-        values = [one_sided(given, arm, 0, side, x) for x in (tie - 1e-4, tie, tie + 1e-4)]
+        values = [one_sided(family.code, arm, side, x) for x in (tie - 1e-4, tie, tie + 1e-4)]
         assert values[1][1] == pytest.approx((values[2][0] - values[0][0]) / 2e-4, rel=1e-4)
         assert values[1][2] == pytest.approx((values[2][1] - values[0][1]) / 2e-4, rel=1e-4)
         assert values[1][2] >= 0.0
@@ -376,6 +376,7 @@ def test_a_mean_at_the_edge_of_the_domain(best: float, other: float) -> None:
     ties = np.linspace(max(other, 1e-6), min(best, 1.0 - 1e-6), 2001)
 
     def both(tie: float) -> float:
-        return one_sided(given, state, 0, 1.0, tie)[0] + one_sided(given, state, 1, -1.0, tie)[0]
+        up, down = (one_arm(given, 40.0, mean, 1.0) for mean in (best, other))
+        return one_sided(given.family, up, 1.0, tie)[0] + one_sided(given.family, down, -1.0, tie)[0]
 
     assert found == pytest.approx(min(both(float(tie)) for tie in ties), abs=1e-3)

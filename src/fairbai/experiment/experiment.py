@@ -13,7 +13,7 @@ from fairbai.kernels.allocation.shares import SHARES_ROWS
 from fairbai.kernels.config import RUN, SEED
 from fairbai.kernels.loop import steps as kernels
 from fairbai.kernels.rates import CONSTANT, spare_share
-from fairbai.kernels.sampling.rules import PYTHON
+from fairbai.kernels.sampling.rules import FROM_POLICY, PYTHON, draws
 from fairbai.kernels.streams.philox import two_uniforms
 from fairbai.problems.checks import Array, frozen, is_whole, whole
 from fairbai.problems.configured import Form
@@ -127,6 +127,13 @@ class Experiment:
         if chosen < 0:
             raise NotImplementedError(f"no kernel knows the sampling rule {self.sampling.kind}")
         return chosen
+
+    def drawn_with(self, arm: int) -> float | None:
+        """The probability with which the rule has just drawn this arm; None if it did not draw it from a policy."""
+        started = self.sampling.origin == FROM_POLICY or self.round > self.policy.size
+        if self.python_rule or not started or not draws(self.sampling.code):
+            return None
+        return float(self.policy[arm])
 
     def _ask_python(self) -> int:
         """The choice of a rule that is written in Python, checked before anything changes."""
