@@ -66,7 +66,7 @@ class Experiment:
         codes = [self.family.code, rate, learned, rule, self.sampling.origin, self.stopping.code, seed, run]
         self.codes = np.array(codes, dtype=np.int64)
         p0, temperature = getattr(self.rates, "p0", 0.0), getattr(self.rates, "temperature", 1.0)
-        self.params = np.array([p0, temperature, self.sampling.parameter, *self.stopping.parameters])
+        self.params = np.array([p0, temperature, self.sampling.parameter, *self.stopping.parameters(arms)])
         self.state = np.zeros((rows.STATE_ROWS, arms))
         self.state[rows.SCALE] = self.family.scales(arms)
         self.state[rows.CEILING], self.state[rows.GROUP] = 1.0, -1.0
@@ -169,6 +169,17 @@ class Experiment:
         """What ``kernels.stopping.evidence`` says, exact at every level."""
         found: Evidence = kernels.exact_evidence(self.codes, self.params, self.state, self.scalars)
         return found
+
+    def give_up(self, arm: int, n: int = 1) -> None:
+        """Expect no reward of ``n`` more trials of an arm."""
+        lost = self.state[rows.LOST].copy()
+        lost[arm] += n
+        self.lose(lost)
+
+    def lose(self, lost: Array) -> None:
+        """Set how many trials of every arm are given up: fairness counts them, and no rewards are expected of them."""
+        self.state[rows.LOST] = lost
+        self.scalars[rows.GIVEN_UP] = self.state[rows.LOST].sum()
 
     def recount(self) -> None:
         """Bring what follows from the counts and sums up to date, after these were changed from outside."""

@@ -73,8 +73,10 @@ class Procedure:
         return arm
 
     def _count_due(self, arm: int, reward: float | None) -> None:
-        """Count the reward of a trial that is of age; a trial without one is lost, and stays pending."""
-        if reward is not None:
+        """Count the reward of a trial that is of age; a trial without one is given up."""
+        if reward is None:
+            self.experiment.give_up(arm)
+        else:
             self.observe([arm], [reward])
 
     def observe(self, arms: list[int], rewards: list[float]) -> None:

@@ -164,6 +164,24 @@ class Identifier:
         except (KeyError, TypeError):
             raise ValueError(f"arm must be one of {some(self.arms)}, got {label!r}") from None
 
+    def give_up(self, arm: Any, n: int = 1) -> None:
+        """Expect no reward of ``n`` pending trials of an arm any more.
+
+        Fairness still counts them as assigned, but the sampling rule no longer plans as if their rewards would come. If
+        more rewards of the arm are told later than are still expected, they count, and so many trials are not given up
+        after all. What is given up, and when, must not depend on rewards that are not told: see docs/stopping.md.
+        """
+        n = whole("n", n, 1)
+        if self.procedure.open_trials is not None:
+            raise ValueError("with report_after, a trial that stays silent is given up when it is of age")
+        with self._lock:
+            index = self._known(arm)
+            state = self._experiment.state
+            pending = int(rows.useful(state, index) - state[rows.OBSERVED, index])
+            if n > pending:
+                raise ValueError(f"arm {arm!r} has {_counted(pending, 'pending trial')}, got {n} to give up")
+            self._experiment.give_up(index, n)
+
     def _check_assigned(self, indices: list[int]) -> None:
         state = self._experiment.state
         counts: dict[int, int] = {}

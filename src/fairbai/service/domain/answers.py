@@ -254,11 +254,12 @@ class AuditedGroup(TypedDict):
 
 @exact
 class Replayed(TypedDict):
-    """The last replay of a log."""
+    """The last replay of a log; of an ``earlier`` revision, only counts, sums and tickets are compared."""
 
     checked: int
     of: int
     differences: list[str]
+    earlier: bool
     seconds: float
     at: str
 

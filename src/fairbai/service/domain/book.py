@@ -7,15 +7,20 @@ state.
 import math
 from typing import Any, Self
 
+import numpy as np
+
 from fairbai.experiment.open_trials import checked_silence
 from fairbai.identifier import Identifier, Status
-from fairbai.identifier.snapshot import VERSION, changing
+from fairbai.identifier.snapshot import FIRST_VERSION, changing
 from fairbai.problems.short_forms import rates_of
 from fairbai.service.domain.answers import Answer
 from fairbai.service.domain.encoding import decode, encode
 from fairbai.service.domain.promises import ROUNDING, Promises
 
 GROWTH = 1.05  # factor between the trials of two points of the history
+REVISION = 2
+"""Of how arms are chosen and evidence is computed. Logs of an earlier revision do not replay: revision 1 kept
+waiting for expired tickets, and had a mixture without alpha, to which ties beyond the estimates were no evidence."""
 
 
 class Book:
@@ -32,6 +37,7 @@ class Book:
         self.silence: float | None = config.get("silence")
         self.lease: float | None = config["lease"] if self.report_after is None else self.report_after
         self.identifier = identifier
+        self.revision = REVISION  # under which it was created
         self.version = 0  # events so far
         self.tickets = 0  # number of the next ticket
         self.next_point = 1  # trials at which the history gets its next point
@@ -53,6 +59,8 @@ class Book:
         book.version, book.tickets, book.next_point = form["version"], form["tickets"], form["next_point"]
         book.expired, book.late, book.closed = form["expired"], form["late"], form["closed"]
         book.held = form.get("held", 0)
+        book.revision = revision_of(form)
+        book._give_up_expired()
         book.observed = int(sum(identifier["state"]["observed"]))
         counts = [int(count) for count in identifier["state"]["assigned"]]
         book.promises.restore(form["promises"], counts, book.identifier.decided or book.closed is not None)
@@ -93,6 +101,7 @@ class Book:
         return encode(
             {
                 "identifier": identifier,
+                "revision": self.revision,
                 "version": self.version,
                 "tickets": self.tickets,
                 "next_point": self.next_point,
@@ -120,6 +129,8 @@ class Book:
         self.late += late
         for arm in expired:
             self.expired[arm] -= 1
+        if expired:
+            self._give_up_expired()
 
     def hold(self, rewards: list[float], late: int) -> None:
         """Keep rewards until their tickets are of age; ``late`` of them came after that, and are never counted."""
@@ -152,6 +163,11 @@ class Book:
         """Count tickets whose lease ended."""
         for arm in arms:
             self.expired[arm] += 1
+        self._give_up_expired()
+
+    def _give_up_expired(self) -> None:
+        """The sampling rule expects no rewards of expired tickets."""
+        self.identifier.procedure.experiment.lose(np.array(self.expired, dtype=float))
 
     def close(self) -> None:
         """Freeze the answer and the record of the guarantees."""
@@ -232,10 +248,15 @@ def new_book(config: dict[str, Any]) -> Book:
     return Book({**config, **filled}, identifier)
 
 
+def revision_of(state: dict[str, Any]) -> int:
+    """The revision under which an experiment was created, by its stored state."""
+    return int(state.get("revision", 1))
+
+
 def _fixed(config: dict[str, Any]) -> dict[str, Any]:
-    """The parts of a snapshot that never change."""
+    """The parts of a snapshot that never change; of the first version, without a digest: the log vouches for them."""
     names = ("delta", "family", "rates", "sampling", "stopping", "settle", "seed")
-    return {"version": VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
+    return {"version": FIRST_VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
 
 
 def progress_of(status: Status) -> float | None:

@@ -107,9 +107,10 @@ async function replay() {
   find("progress").hidden = true;
 }
 
-function conclude({ checked, differences, seconds }, when = "") {
+function conclude({ checked, differences, earlier, seconds }, when = "") {
   const what = `${plural(checked, "event")} in ${decimal(seconds, 2)} seconds${when}`;
-  if (differences.length === 0) tell(find("replayed"), `The replay matches the stored state: ${what}.`, "good");
+  const note = earlier ? " An earlier version created the experiment: only counts, sums and tickets were compared." : "";
+  if (differences.length === 0) tell(find("replayed"), `The replay matches the stored state: ${what}.${note}`, "good");
   else tell(find("replayed"), `The replay differs from the stored state (${what}): ${differences.join("; ")}`, "bad");
 }
 
