@@ -152,7 +152,7 @@ def test_serve_prints_a_key_once_and_hands_its_settings_on(
     assert [(options["host"], options["port"], options["workers"]) for options in started] == [
         ("127.0.0.1", 1234, 1)
     ] * 2
-    assert settings.Settings.from_environment().database == address(tmp_path)
+    assert settings.ServerSettings.from_environment().database == address(tmp_path)
 
 
 def test_keys_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -173,7 +173,7 @@ def test_keys_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_keys_are_listed_without_a_new_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for action in (["list"], ["revoke", "x"]):
         assert main(["keys", *action, "--database", address(tmp_path)]) == 2
-        assert "there is no such file" in capsys.readouterr().err
+        assert "no such file" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "test.db").touch()
     assert main(["keys", "list", "--database", address(tmp_path)]) == 2

@@ -13,10 +13,10 @@ from fairbai.kernels.allocation.shares import SHARES_ROWS
 from fairbai.kernels.config import RUN, SEED
 from fairbai.kernels.loop import steps as kernels
 from fairbai.kernels.rates import CONSTANT, spare_share
-from fairbai.kernels.sampling.rules import PYTHON
+from fairbai.kernels.sampling.rules import FROM_POLICY, PYTHON, draws
 from fairbai.kernels.streams.philox import two_uniforms
 from fairbai.problems.checks import Array, frozen, is_whole, whole
-from fairbai.problems.families import Family, Gaussian
+from fairbai.problems.families import Family
 from fairbai.problems.rates import Bounded, Constant, Limits, Rate
 from fairbai.sampling.fair_top_two import FairTopTwo
 from fairbai.sampling.rule import SamplingRule, Situation
@@ -33,7 +33,7 @@ class Experiment:
 
     Args:
         arms: Their number.
-        family: The reward family; Gaussian with variance 1 by default.
+        family: The reward family.
         rates: The floors; none by default.
         sampling: The sampling rule; ``FairTopTwo()`` by default.
         stopping: The stopping rule; ``Mixture()``, the tightest proved one, by default.
@@ -44,14 +44,14 @@ class Experiment:
     def __init__(
         self,
         arms: int,
-        family: Family | None = None,
+        family: Family,
         rates: Rate | None = None,
         sampling: SamplingRule | None = None,
         stopping: StoppingRule | None = None,
         seed: int = 0,
         run: int = 0,
     ) -> None:
-        self.family: Family = _instance_of("family", Family, family, Gaussian())
+        self.family = family
         self.rates: Rate = _instance_of("rates", Rate, rates, Constant())
         self.sampling: SamplingRule = _instance_of("sampling", SamplingRule, sampling, FairTopTwo())
         self.stopping: StoppingRule = _instance_of("stopping", StoppingRule, stopping, Mixture())
@@ -126,6 +126,13 @@ class Experiment:
         if chosen < 0:
             raise NotImplementedError(f"no kernel knows the sampling rule {self.sampling.kind}")
         return chosen
+
+    def drawn_with(self, arm: int) -> float | None:
+        """The probability with which the rule has just drawn this arm; None if it did not draw it from a policy."""
+        started = self.sampling.origin == FROM_POLICY or self.round > self.policy.size
+        if self.python_rule or not started or not draws(self.sampling.code):
+            return None
+        return float(self.policy[arm])
 
     def _ask_python(self) -> int:
         """The choice of a rule that is written in Python, checked before anything changes."""

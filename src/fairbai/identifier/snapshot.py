@@ -44,13 +44,21 @@ def write(identifier: "Identifier") -> dict[str, Any]:
         "stopping": identifier.stopping.to_dict(),
         "settle": settling_form(identifier.settle),
         "seed": identifier.seed,
+        **_late_rewards(identifier),
         **changing(identifier),
     }
+
+
+def _late_rewards(identifier: "Identifier") -> dict[str, Any]:
+    """How late rewards are counted; nothing if that is when they are told, as in snapshots of older versions."""
+    opened = identifier.procedure.open_trials
+    return {} if opened is None else {"report_after": opened.report_after, "silence": opened.silence}
 
 
 def changing(identifier: "Identifier") -> dict[str, Any]:
     """The part of a snapshot that trials change."""
     decision, experiment = identifier.procedure.decision, identifier.procedure.experiment
+    opened = identifier.procedure.open_trials
     return {
         "state": {name: experiment.state[row].tolist() for name, row in ROWS.items()},
         "start": float(experiment.scalars[rows.START]),
@@ -64,6 +72,7 @@ def changing(identifier: "Identifier") -> dict[str, Any]:
             "glr": decision.glr,
             "threshold": decision.threshold,
         },
+        **({} if opened is None else {"trials": opened.to_dict()}),
     }
 
 
@@ -89,6 +98,8 @@ def read(
             stopping=StoppingRule.from_dict(form["stopping"]),
             settle=checked_settling(form["settle"]),
             seed=form["seed"],
+            report_after=form.get("report_after"),
+            silence=form.get("silence"),
         )
         _restore(identifier.procedure, form)
     except (KeyError, TypeError) as error:
@@ -110,6 +121,10 @@ def _restore(procedure: Procedure, form: dict[str, Any]) -> None:
     floors("weights", state[rows.WEIGHT], arms)
     scalars[rows.START] = number("start", form["start"], 0.0, 1e300, "at least 0")
     experiment.recount()
+    if (opened := procedure.open_trials) is not None:
+        opened.restore(form["trials"], experiment.family, experiment.round)
+        if (counts[1] + opened.of_each_arm() > counts[0]).any():
+            raise ValueError("trials must be some of those that are assigned and not observed")
     if form["decision"] is not None:
         procedure.decision = _decision(form["decision"], arms, experiment.round)
 

@@ -1,6 +1,6 @@
 """What the service answers about experiments: checked by mypy where it is made, and shown by OpenAPI."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
@@ -87,6 +87,8 @@ class Created(TypedDict):
     settle: bool | dict[str, Any]
     seed: int
     lease: float | None
+    report_after: NotRequired[float]
+    silence: NotRequired[float | None]
 
 
 @exact
@@ -145,6 +147,7 @@ class Status(Answer):
     pending: int
     expired: int
     late: int
+    held: Annotated[int, Field(description="rewards that were told and are counted at the age of `report_after`")]
     arms: list[Arm]
     glr: float | None
     threshold: float | None

@@ -7,6 +7,7 @@ state.
 import math
 from typing import Any, Self
 
+from fairbai.experiment.open_trials import checked_silence
 from fairbai.identifier import Identifier, Status
 from fairbai.identifier.snapshot import VERSION, changing
 from fairbai.problems.families import Family
@@ -30,13 +31,16 @@ class Book:
     def __init__(self, config: dict[str, Any], identifier: Identifier) -> None:
         self.config = config
         self.labels: list[str] = config["arms"]
-        self.lease: float | None = config["lease"]
+        self.report_after: float | None = config.get("report_after")  # older experiments lack it
+        self.silence: float | None = config.get("silence")
+        self.lease: float | None = config["lease"] if self.report_after is None else self.report_after
         self.identifier = identifier
         self.version = 0  # events so far
         self.tickets = 0  # number of the next ticket
         self.next_point = 1  # trials at which the history gets its next point
         self.expired = [0] * len(self.labels)  # tickets per arm whose lease ran out and that have no reward
         self.late = 0  # rewards that came after the lease
+        self.held = 0  # rewards of tickets that are not of age
         self.closed: dict[str, Any] | None = None  # the answer when it was closed
         self.promises = Promises(identifier)
         self._progress: float | None = None  # evidence over threshold, as of the last look
@@ -51,6 +55,7 @@ class Book:
         book = cls(settings, Identifier.from_dict({**_fixed(settings), **identifier}))
         book.version, book.tickets, book.next_point = form["version"], form["tickets"], form["next_point"]
         book.expired, book.late, book.closed = form["expired"], form["late"], form["closed"]
+        book.held = form.get("held", 0)
         book.observed = int(sum(identifier["state"]["observed"]))
         counts = [int(count) for count in identifier["state"]["assigned"]]
         book.promises.restore(form["promises"], counts, book.identifier.decided or book.closed is not None)
@@ -98,6 +103,7 @@ class Book:
                 "late": self.late,
                 "closed": self.closed,
                 "promises": self.promises.to_dict(),
+                **({} if self.report_after is None else {"held": self.held}),
             }
         )
 
@@ -117,6 +123,22 @@ class Book:
         self.late += late
         for arm in expired:
             self.expired[arm] -= 1
+
+    def hold(self, rewards: list[float], late: int) -> None:
+        """Keep rewards until their tickets are of age; ``late`` of them came after that, and are never counted."""
+        for reward in rewards:
+            self.identifier.family.statistic(reward)  # raises a ValueError for one that cannot be counted
+        self.held += len(rewards) - late
+        self.late += late
+
+    def count_due(self, arms: list[int], rewards: list[float | None]) -> None:
+        """Count tickets that are of age, with their rewards; those that stay silent without a value for it expire."""
+        pairs = list(zip(arms, rewards, strict=True))
+        known = [(arm, reward) for arm, reward in pairs if reward is not None]
+        if known:
+            self.identifier.tell([arm for arm, _ in known], [reward for _, reward in known])
+            self._counted(len(known))
+        self.expire([arm for arm, reward in pairs if reward is None])
 
     def tell_batch(self, pulls: list[int], sums: list[float]) -> None:
         """Count trials that were assigned elsewhere."""
@@ -204,6 +226,7 @@ def new_book(config: dict[str, Any]) -> Book:
         settle=config["settle"],
         seed=config["seed"],
     )
+    checked_silence(config.get("silence"), identifier.family)
     form = identifier.to_dict()
     for name in ("rates", "sampling"):
         if form[name] is None:

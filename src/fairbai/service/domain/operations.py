@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from fairbai.service.domain import answers
+from fairbai.service.domain import ageing, answers
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.encoding import encode, iso
 from fairbai.service.domain.refusals import Refusal, invalid
@@ -39,6 +39,7 @@ class UnitOfWork:
     new_tickets: list[dict[str, Any]] = field(default_factory=list)
     new_points: list[dict[str, Any]] = field(default_factory=list)
     told: list[dict[str, Any]] = field(default_factory=list)
+    held: list[dict[str, Any]] = field(default_factory=list)
     expired: list[dict[str, Any]] = field(default_factory=list)
 
     def log(self, kind: str, data: dict[str, Any], key: str | None = None) -> None:
@@ -171,12 +172,16 @@ class Tell(Operation[answers.Told]):
         return [ticket for ticket, _ in self.rewards if isinstance(ticket, int)]
 
     def act(self, unit: UnitOfWork) -> answers.Told:
-        """Count the rewards that are new."""
+        """Count the rewards that are new or, where they are counted at an age, keep them until then."""
         fresh = self._fresh(unit)
         late = [number for number in fresh if not unit.tickets[number].waiting or self._overdue(unit, number)]
-        if fresh:
+        counted = len(fresh)
+        if fresh and unit.book.report_after is not None:
+            ageing.hold(unit, fresh, late)
+            counted -= len(late)
+        elif fresh:
             self._count(unit, fresh, late)
-        return {"accepted": len(self.rewards), "counted": len(fresh), "late": len(late), **unit.book.answer()}
+        return {"accepted": len(self.rewards), "counted": counted, "late": len(late), **unit.book.answer()}
 
     def _fresh(self, unit: UnitOfWork) -> dict[int, float]:
         """The rewards that are not known yet."""
@@ -225,6 +230,10 @@ class Batch(Operation[answers.Reported]):
     def act(self, unit: UnitOfWork) -> answers.Reported:
         """Count it once."""
         assert self.key is not None
+        if unit.book.report_after is not None:
+            raise invalid(
+                "batches need an experiment without report_after: they do not say when their rewards are of age"
+            )
         trials = sum(self.pulls)
         if before := unit.keyed.get(self.key):
             if before["pulls"] != self.pulls or before["sums"] != self.sums:
@@ -241,7 +250,7 @@ class Batch(Operation[answers.Reported]):
 
 @dataclass
 class Expire(Operation[int]):
-    """End the lease of tickets."""
+    """End the lease of tickets, or count those that are of age."""
 
     tickets: list[int] = field(default_factory=list)
 
@@ -258,7 +267,9 @@ class Expire(Operation[int]):
         """Expire those that are still pending; returns how many."""
         rows = unit.tickets
         due = [number for number in self.tickets if number in rows and rows[number].waiting]
-        if due:
+        if due and unit.book.report_after is not None:
+            ageing.count_due(unit, due)
+        elif due:
             arms = [rows[number].arm for number in due]
             unit.book.expire(arms)
             unit.log("expired", {"tickets": due, "arms": arms})

@@ -1,9 +1,9 @@
 """The bodies of requests, with their limits, as OpenAPI shows them."""
 
 import secrets
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 MAX_ARMS = 1_000
 MAX_PLANNED = 100  # arms of a plan, which is answered while the user edits it
@@ -82,10 +82,28 @@ class Experiment(Form):
     lease: Annotated[float, Field(gt=0.0, le=MAX_LEASE, allow_inf_nan=False)] | None = Field(
         86_400.0, description="seconds until a ticket without a reward expires; null: never"
     )
+    report_after: Annotated[float, Field(gt=0.0, le=MAX_LEASE, allow_inf_nan=False)] | None = Field(
+        None, description="age in seconds at which the reward of a ticket is counted, instead of lease; null: when told"
+    )
+    silence: Reward | None = Field(
+        None, description="with report_after: the reward of a ticket that is silent at that age; null: it is lost"
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        """Either a lease or a fixed age."""
+        if self.report_after is not None and self.lease is not None and "lease" in self.model_fields_set:
+            raise ValueError("report_after takes the place of lease: give one of them")
+        if self.silence is not None and self.report_after is None:
+            raise ValueError("silence needs report_after, the age at which a ticket counts as silent")
+        return self
 
     def config(self) -> dict[str, Any]:
         """All settings, with a random seed if none was given."""
-        form = self.model_dump()
+        late = {"report_after", "silence"}
+        form = self.model_dump(exclude=late if self.report_after is None else None)
+        if self.report_after is not None:
+            form["lease"] = None
         return form if self.seed is not None else {**form, "seed": secrets.randbelow(MAX_SEED)}
 
 

@@ -34,6 +34,8 @@ SETTINGS = {
     "settle": "Settle the floors after the decision",
     "seed": "Seed",
     "lease": "Lease of a ticket",
+    "report_after": "Rewards count at the age of",
+    "silence": "Silence counts as",
 }
 
 
@@ -154,7 +156,7 @@ def _setting(name: str, value: Any, labels: list[str]) -> str:
         return "yes" if value else "no"
     if name == "delta":
         return percentage(value)
-    if name == "lease":
+    if name in ("lease", "report_after"):
         return f"{value:,g} s"
     if not isinstance(value, dict):
         return str(value)

@@ -36,6 +36,7 @@ def described(row: Row[Any], book: Book, now: Status) -> answers.Status:
         "pending": int(pending.sum()),
         "expired": sum(book.expired),
         "late": book.late,
+        "held": book.held,
         "arms": _arms(book, now, pending),
         "glr": finite(now.glr),
         "threshold": finite(now.threshold),

@@ -15,6 +15,8 @@ const NAMES = {
   settle: "Continue until floors are met",
   seed: "Seed",
   lease: "Ticket lease (seconds)",
+  report_after: "Rewards count at the age of (seconds)",
+  silence: "Silence counts as",
 };
 const KINDS = { true: "good", false: "bad", null: "" };
 const COLUMNS = {
