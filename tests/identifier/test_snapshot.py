@@ -43,7 +43,7 @@ def test_resumed_experiment_takes_the_very_same_arms(rates: Any, family: Any, ru
 
 @pytest.mark.parametrize("trials", [0, 1, 2, 3, 10, 60])
 def test_snapshot_of_a_resumed_experiment_is_the_same(trials: int) -> None:
-    ident = fb.Identifier(3, delta=1e-9, rates=RATES[0], seed=3)
+    ident = fb.Identifier(3, delta=1e-9, family=fb.Gaussian(), rates=RATES[0], seed=3)
     site = Site(ident, late=2)
     for _ in range(trials):
         site.visit()
@@ -58,7 +58,7 @@ def test_snapshot_of_a_resumed_experiment_is_the_same(trials: int) -> None:
 
 
 def test_snapshot_is_a_copy() -> None:
-    ident = fb.Identifier(3, delta=0.1)
+    ident = fb.Identifier(3, delta=0.1, family=fb.Gaussian())
     form = ident.to_dict()
     kept = copy.deepcopy(form)
     ident.tell(ident.ask(3), [1.0, 2.0, 3.0])
@@ -104,8 +104,8 @@ def test_another_process_goes_on_with_the_same_arms(rule: Any) -> None:
 
 def test_python_code_is_given_again() -> None:
     custom = {"rates": fb.rates.Custom(lambda means: 0.1 + 0.1 * (means == means.max())), "sampling": Lottery()}
-    whole = Site(fb.Identifier(3, delta=0.01, seed=2, **custom), seed=1, late=4).run()
-    parts = Site(fb.Identifier(3, delta=0.01, seed=2, **custom), seed=1, late=4)
+    whole = Site(fb.Identifier(3, delta=0.01, family=fb.Gaussian(), seed=2, **custom), seed=1, late=4).run()
+    parts = Site(fb.Identifier(3, delta=0.01, family=fb.Gaussian(), seed=2, **custom), seed=1, late=4)
     while not parts.ident.stopped:
         parts.visit()
         if len(parts.arms) % 7 == 3:
@@ -122,14 +122,18 @@ def test_python_code_is_given_again() -> None:
     ids=["both", "rates", "sampling"],
 )
 def test_missing_python_code_is_asked_for(given: dict[str, Any], missing: str) -> None:
-    form = fb.Identifier(3, delta=0.1, rates=fb.rates.Custom(lambda means: 0.1), sampling=Lottery()).to_dict()
+    form = fb.Identifier(
+        3, delta=0.1, family=fb.Gaussian(), rates=fb.rates.Custom(lambda means: 0.1), sampling=Lottery()
+    ).to_dict()
     with pytest.raises(ValueError, match=f"{missing}.* Python code: give .* to from_dict"):
         fb.Identifier.from_dict(form, **given)
 
 
 def good() -> dict[str, Any]:
     """A snapshot of an experiment that is decided and not yet stopped, with rewards in flight."""
-    ident = fb.Identifier(["a", "b"], delta=0.1, rates=fb.rates.Constant([0.1, 0.8]), sampling=fb.sampling.TopTwo())
+    ident = fb.Identifier(
+        ["a", "b"], delta=0.1, family=fb.Gaussian(), rates=fb.rates.Constant([0.1, 0.8]), sampling=fb.sampling.TopTwo()
+    )
     while not ident.decided:
         arm = ident.ask()
         ident.tell(arm, {"a": 2.0, "b": 0.0}[arm])

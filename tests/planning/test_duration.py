@@ -63,5 +63,5 @@ def test_nothing_is_compiled_for_a_plan(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_runs_that_are_given_up_are_not_quantiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(durations, "_compiled", lambda: True)
-    monkeypatch.setattr(durations, "PATIENCE", 0.1)
+    monkeypatch.setattr(durations, "GIVE_UP_AFTER", 0.1)
     assert not fb.plan([1.0, 0.0]).duration.simulated

@@ -154,7 +154,7 @@ def test_trials_rise_with_the_floor(means: list[float], family: fb.problems.fami
     floors = [share / 100 / len(means) for share in range(101)]
     stopping = plan(means, family).stopping
     for rule in (stopping, fb.stopping.Heuristic(), fb.stopping.PairwiseGaussian()):
-        if rule.proved(family) or not rule.proved_for:
+        if rule.proved(family) or rule.proof is None:
             forecast = Forecast(fb.Instance(means, family), rule, 0.05)
             fair = [fb.solve(fb.Instance(means, family, fb.rates.Constant(floor))) for floor in floors]
             trials = [forecast.trials(best.characteristic_time) for best in fair]

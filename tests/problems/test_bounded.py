@@ -224,7 +224,7 @@ def test_limits_that_contradict_each_other(rates: Bounded, message: str) -> None
         with pytest.raises(ValueError, match=f"^{message}$"):
             ask()
     with pytest.raises(ValueError, match=f"^{message}$"):
-        fb.Identifier(3, 0.1, rates=rates)
+        fb.Identifier(3, 0.1, fb.Gaussian(), rates=rates)
 
 
 def test_from_dict_names_what_is_wrong() -> None:

@@ -10,7 +10,7 @@ import pytest
 import fairbai as fb
 from fairbai.problems import Family
 from fairbai.problems.rates import Rate
-from fairbai.problems.short_forms import family_of, rates_of
+from fairbai.problems.short_forms import FAMILY_MISSING, family_of, rates_of
 from tests.cases import FAMILIES, RATES, families
 
 
@@ -27,8 +27,17 @@ def test_a_rate_by_its_form_or_itself(rate: Rate) -> None:
     assert rates_of(rate.to_dict()) == rate
 
 
-def test_nothing_is_the_default() -> None:
-    assert family_of(None) == fb.Gaussian()
+def test_there_is_no_default_family() -> None:
+    with pytest.raises(ValueError, match=r'family must be given: "bernoulli" for clicks'):
+        family_of(None)
+
+
+def test_the_message_for_a_missing_family_names_every_family() -> None:
+    for kind in FAMILIES:
+        assert f'"{kind}"' in FAMILY_MISSING
+
+
+def test_no_rates_are_no_floors() -> None:
     assert rates_of(None) == fb.rates.Constant()
 
 
@@ -61,5 +70,30 @@ def test_an_unknown_label_is_named() -> None:
 def test_an_instance_takes_short_forms() -> None:
     short = fb.Instance([0.5, 0.3], family="bernoulli", rates=0.2)
     assert (short.family, short.rates) == (fb.Bernoulli(), fb.rates.Constant(0.2))
+    assert fb.Instance([1.0, 0.0]).family == fb.Gaussian()  # the paper's problem
     learned = fb.Instance([0.5, 0.3], family={"kind": "gaussian", "variance": 2.0}, rates={"kind": "gap", "p0": 0.5})
     assert (learned.family, learned.rates) == (fb.Gaussian(2.0), fb.rates.Gap(0.5))
+
+
+@pytest.mark.parametrize(
+    ("short", "full"),
+    [
+        ({"family": "bernoulli"}, {"family": fb.Bernoulli()}),
+        ({"family": {"kind": "gaussian", "variance": 4}}, {"family": fb.Gaussian(4.0)}),
+        ({"rates": 0.1}, {"rates": fb.rates.Constant(0.1)}),
+        ({"rates": [0.1, 0.2]}, {"rates": fb.rates.Constant([0.1, 0.2])}),
+        ({"rates": {"b": 0.3}}, {"rates": fb.rates.Constant([0.0, 0.3])}),
+        ({"rates": {"kind": "gap", "p0": 0.5}}, {"rates": fb.rates.Gap(0.5)}),
+    ],
+    ids=repr,
+)
+def test_an_identifier_takes_short_forms(short: dict[str, Any], full: dict[str, Any]) -> None:
+    one, other = (fb.Identifier(["a", "b"], 0.1, **{"family": "poisson", **given}) for given in (short, full))
+    assert one.to_dict() == other.to_dict()
+    assert (one.family, one.rates) == (other.family, other.rates)
+
+
+def test_an_identifier_needs_a_family() -> None:
+    with pytest.raises(ValueError, match="family must be given") as missing:
+        fb.Identifier(["a", "b"], 0.1)
+    assert str(missing.value) == FAMILY_MISSING

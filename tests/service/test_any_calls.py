@@ -103,8 +103,10 @@ class AnyCalls(RuleBasedStateMachine):
         winner = self.answer["recommendation"]
         assert answer.status_code == (409 if winner is None else 200)
         if winner is not None:
-            assert answer.json()["tickets"] == [{"ticket": "winner", "arm": winner}] * n
-            served = self.does("tell", {"rewards": [{"ticket": "winner", "reward": 1.0}]})
+            ticket = "winner" if self.answer["decided"] else "leader"
+            assert answer.json()["tickets"] == [{"ticket": ticket, "arm": winner}] * n
+            assert answer.json()["winner"] is self.answer["decided"]
+            served = self.does("tell", {"rewards": [{"ticket": ticket, "reward": 1.0}]})
             assert (served.status_code, served.json()["counted"]) == (200, 0)
 
     @precondition(lambda self: self.tickets)

@@ -68,7 +68,7 @@ def test_a_read_only_file_is_refused_at_the_start(start: Start, sqlite: str, tmp
     start(sqlite).stop()
     server = Server(f"{sqlite.replace('sqlite:///', 'sqlite:///file:')}?mode=ro&uri=true", tmp_path)
     said = server.refused()
-    assert "readonly database (the file or its directory cannot be written)" in said
+    assert "readonly database (the file or its directory is not writable)" in said
     assert "Traceback" not in said
 
 

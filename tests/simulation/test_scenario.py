@@ -126,7 +126,7 @@ def test_nothing_is_traced_unless_asked_for() -> None:
 
 def test_defaults_are_those_of_the_identifier() -> None:
     one = make_scenario(fb.Instance([1.0, 0.0]), 0.05, None, None, False, 0, 10)
-    ident = fb.Identifier(2, delta=0.05)
+    ident = fb.Identifier(2, delta=0.05, family=fb.Gaussian())
     assert (one.sampling, one.stopping) == (ident.sampling, ident.stopping)
     assert one.deltas == (0.05,)
 

@@ -239,7 +239,7 @@ def test_martingale_has_mean_one(family: fb.Gaussian, side: float) -> None:
     given = config(family.code, MIXTURE, 2000.0, 1.0)
 
     def weighted(x: float) -> float:
-        return weight(x, 1.0) * math.exp(one_sided(given, one_arm(1.0, x, 1.0), 0, side, truth)[0])
+        return weight(x, 1.0) * math.exp(one_sided(family.code, one_arm(given, 1.0, x, 1.0), side, truth)[0])
 
     if isinstance(where[0], tuple):
         average = quad(weighted, *where[0], epsabs=1e-10, limit=200)[0]
@@ -250,9 +250,9 @@ def test_martingale_has_mean_one(family: fb.Gaussian, side: float) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.kind)
 def test_slope_and_curvature_are_those_of_the_martingale(family: fb.Gaussian) -> None:
-    given, arm = config(family.code, MIXTURE, KAPPA, 1.0), one_arm(40.0, 0.4, 1.3)
+    arm = one_arm(config(family.code, MIXTURE, KAPPA, 1.0), 40.0, 0.4, 1.3)
     for side, tie in ((1.0, 0.2), (-1.0, 0.7), (1.0, 0.9)):
-        values = [one_sided(given, arm, 0, side, x) for x in (tie - 1e-4, tie, tie + 1e-4)]
+        values = [one_sided(family.code, arm, side, x) for x in (tie - 1e-4, tie, tie + 1e-4)]
         assert values[1][1] == pytest.approx((values[2][0] - values[0][0]) / 2e-4, rel=1e-4)
         assert values[1][2] == pytest.approx((values[2][1] - values[0][1]) / 2e-4, rel=1e-4)
         assert values[1][2] >= 0.0
@@ -340,7 +340,7 @@ def test_equal_means_are_no_evidence(family: fb.Gaussian, rule: StoppingRule) ->
 
 @rules
 def test_identifier_decides_when_the_ratio_reaches_the_threshold(rule: StoppingRule) -> None:
-    ident = fb.Identifier(3, delta=0.1, stopping=rule)
+    ident = fb.Identifier(3, delta=0.1, family=fb.Gaussian(), stopping=rule)
     while not ident.decided:
         before = ident.status()
         assert before.glr < before.threshold
@@ -356,7 +356,7 @@ def test_rules_from_the_quickest_to_the_slowest() -> None:
     """On the same rewards."""
     trials = []
     for rule in RULES:
-        ident = fb.Identifier(3, delta=0.1, stopping=rule, sampling=fb.sampling.TrackAndStop())
+        ident = fb.Identifier(3, delta=0.1, family=fb.Gaussian(), stopping=rule, sampling=fb.sampling.TrackAndStop())
         while not ident.decided:
             arm = ident.ask()
             ident.tell(arm, [0.0, 2.0, 1.0][arm])
@@ -376,6 +376,7 @@ def test_a_mean_at_the_edge_of_the_domain(best: float, other: float) -> None:
     ties = np.linspace(max(other, 1e-6), min(best, 1.0 - 1e-6), 2001)
 
     def both(tie: float) -> float:
-        return one_sided(given, state, 0, 1.0, tie)[0] + one_sided(given, state, 1, -1.0, tie)[0]
+        up, down = (one_arm(given, 40.0, mean, 1.0) for mean in (best, other))
+        return one_sided(given.family, up, 1.0, tie)[0] + one_sided(given.family, down, -1.0, tie)[0]
 
     assert found == pytest.approx(min(both(float(tie)) for tie in ties), abs=1e-3)

@@ -16,7 +16,7 @@ from fairbai.kernels.rates import CONSTANT, spare_share
 from fairbai.kernels.sampling.rules import FROM_POLICY, PYTHON, draws
 from fairbai.kernels.streams.philox import two_uniforms
 from fairbai.problems.checks import Array, frozen, is_whole, whole
-from fairbai.problems.families import Family, Gaussian
+from fairbai.problems.families import Family
 from fairbai.problems.rates import Bounded, Constant, Limits, Rate
 from fairbai.sampling.fair_top_two import FairTopTwo
 from fairbai.sampling.rule import SamplingRule, Situation
@@ -33,7 +33,7 @@ class Experiment:
 
     Args:
         arms: Their number.
-        family: The reward family; Gaussian with variance 1 by default.
+        family: The reward family.
         rates: The floors; none by default.
         sampling: The sampling rule; ``FairTopTwo()`` by default.
         stopping: The stopping rule; ``Mixture()``, the tightest proved one, by default.
@@ -44,14 +44,14 @@ class Experiment:
     def __init__(
         self,
         arms: int,
-        family: Family | None = None,
+        family: Family,
         rates: Rate | None = None,
         sampling: SamplingRule | None = None,
         stopping: StoppingRule | None = None,
         seed: int = 0,
         run: int = 0,
     ) -> None:
-        self.family: Family = _instance_of("family", Family, family, Gaussian())
+        self.family = family
         self.rates: Rate = _instance_of("rates", Rate, rates, Constant())
         self.sampling: SamplingRule = _instance_of("sampling", SamplingRule, sampling, FairTopTwo())
         self.stopping: StoppingRule = _instance_of("stopping", StoppingRule, stopping, Mixture())

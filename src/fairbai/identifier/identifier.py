@@ -18,8 +18,8 @@ from fairbai.identifier.status import Status
 from fairbai.identifier.trials import Trial
 from fairbai.kernels import state as rows
 from fairbai.problems.checks import Array, Numbers, confidence, whole
-from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
+from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
 from fairbai.sampling import SamplingRule
 from fairbai.stopping import StoppingRule
 
@@ -34,8 +34,10 @@ class Identifier:
     Args:
         arms: The labels of the arms, or their number (they are then called 0, 1, ...).
         delta: The probability of a wrong answer, in (0, 1/2).
-        family: The reward family; Gaussian with variance 1 by default.
-        rates: The share of the trials that every arm is guaranteed; none by default.
+        family: The reward family, such as ``"bernoulli"`` or ``Gaussian(variance=4.0)``. It must be given: an answer is
+            proved for the family that you name.
+        rates: The share of the trials that every arm is guaranteed: a rate, one floor for all arms, one per arm, floors
+            by label such as ``{"a": 0.3}``, or the JSON form of a rate; none by default.
         sampling: The sampling rule; ``FairTopTwo()`` by default.
         stopping: The stopping rule; ``Mixture()``, the tightest proved one, by default.
         settle: Whether to go on after the decision until every floor is met, with the least number of further trials.
@@ -55,7 +57,7 @@ class Identifier:
 
     Example:
         >>> import fairbai as fb
-        >>> ident = fb.Identifier(["a", "b"], delta=0.05, rates=fb.rates.Constant(0.2), seed=7)
+        >>> ident = fb.Identifier(["a", "b"], delta=0.05, family="gaussian", rates=0.2, seed=7)
         >>> while not ident.stopped:
         ...     arm = ident.ask()
         ...     ident.tell(arm, {"a": 1.0, "b": 0.0}[arm])
@@ -67,8 +69,8 @@ class Identifier:
         self,
         arms: int | Sequence[Hashable],
         delta: float,
-        family: Family | None = None,
-        rates: Rate | None = None,
+        family: FamilyForm = None,
+        rates: RateForm = None,
         sampling: SamplingRule | None = None,
         stopping: StoppingRule | None = None,
         settle: bool | Settling = True,
@@ -79,8 +81,8 @@ class Identifier:
         self.arms = labels_of(arms)
         self.delta = confidence(delta)
         self.settle = checked_settling(settle)
-        self._experiment = Experiment(len(self.arms), family, rates, sampling, stopping, seed)
-        self.family, self.rates = self._experiment.family, self._experiment.rates
+        self.family, self.rates = family_of(family), rates_of(rates, self.arms)
+        self._experiment = Experiment(len(self.arms), self.family, self.rates, sampling, stopping, seed)
         self.sampling, self.stopping = self._experiment.sampling, self._experiment.stopping
         self.seed = int(seed)
         self._index = {label: arm for arm, label in enumerate(self.arms)}

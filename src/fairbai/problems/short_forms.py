@@ -6,22 +6,28 @@ from typing import Any
 import numpy as np
 
 from fairbai.problems.checks import Numbers
-from fairbai.problems.families import Family, Gaussian
+from fairbai.problems.families import Family
 from fairbai.problems.rates import Constant, Rate
 
 FamilyForm = Family | str | Mapping[str, Any] | None
 RateForm = Rate | float | Numbers | str | Mapping[str, Any] | None
 
 
+FAMILY_MISSING = (
+    'family must be given: "bernoulli" for clicks, conversions and other rewards of 0 or 1; "poisson" for counts; '
+    '"exponential" for waiting times; "gaussian", with its variance, for measurements with a known noise level'
+)
+
+
 def family_of(form: FamilyForm) -> Family:
-    """A family, given as itself, as its kind, or in its JSON form; None is Gaussian with variance 1.
+    """A family, given as itself, as its kind, or in its JSON form; there is no default for None.
 
     Example:
         >>> family_of("bernoulli"), family_of({"kind": "gaussian", "variance": 4.0})
         (Bernoulli(), Gaussian(variance=4.0))
     """
     if form is None:
-        return Gaussian()
+        raise ValueError(FAMILY_MISSING)
     if isinstance(form, Family):
         return form
     if isinstance(form, (str, Mapping)):

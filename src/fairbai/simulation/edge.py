@@ -17,7 +17,7 @@ from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import run_all
 from fairbai.simulation.runs import Runs
 from fairbai.simulation.scenario import Scenario, make_scenario
-from fairbai.simulation.simulate import MOST_RUNS
+from fairbai.simulation.simulate import MAX_RUNS
 from fairbai.stopping import StoppingRule
 
 DRAWS = {"random": kernels.RANDOM, "quota": kernels.QUOTA}
@@ -113,7 +113,7 @@ def simulate_edges(
         draws=draws,
         ledger=true_or_false("ledger", ledger),
     )
-    return run_all(scenario, whole("runs", runs, 1, MOST_RUNS), progress)
+    return run_all(scenario, whole("runs", runs, 1, MAX_RUNS), progress)
 
 
 def batch_size(expected_trials: float, nodes: int = 1, overhead: float = 0.05) -> int:

@@ -11,7 +11,7 @@ from fairbai.simulation.runs import Runs
 from fairbai.simulation.scenario import make_scenario
 from fairbai.stopping import StoppingRule
 
-MOST_RUNS = 2**53
+MAX_RUNS = 2**53
 
 
 def simulate(
@@ -61,4 +61,4 @@ def simulate(
         ((200, 2), True)
     """
     scenario = make_scenario(instance, deltas, sampling, stopping, settle, seed, maximum_rounds, histogram, trace)
-    return run_all(scenario, whole("runs", runs, 1, MOST_RUNS), progress)
+    return run_all(scenario, whole("runs", runs, 1, MAX_RUNS), progress)

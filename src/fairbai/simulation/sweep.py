@@ -20,7 +20,7 @@ from fairbai.simulation.engine import chunks_of, run_chunks
 from fairbai.simulation.progress import progress_bar
 from fairbai.simulation.runs import Runs
 from fairbai.simulation.scenario import Scenario, make_scenario
-from fairbai.simulation.simulate import MOST_RUNS
+from fairbai.simulation.simulate import MAX_RUNS
 from fairbai.simulation.study import Cell, ChunkFolder, Study, claim, describe
 from fairbai.stopping import StoppingRule
 
@@ -83,7 +83,7 @@ def sweep(
         )
         for name, rule, threshold, settled in itertools.product(instances, rules, thresholds, settles)
     }
-    count = whole("runs", runs, 1, MOST_RUNS)
+    count = whole("runs", runs, 1, MAX_RUNS)
     if output is None:
         return _in_memory(cells, count, progress)
     return _in_folder(cells, count, Path(output), progress)

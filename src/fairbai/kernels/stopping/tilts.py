@@ -6,6 +6,7 @@ best is found by Newton's method, and the slope there proves how close it is. Se
 """
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
@@ -23,35 +24,47 @@ EXACT = 1e-6  # how far the value that is found may be below the minimum, in nat
 MAX_ROUNDS = 100
 
 
+Arm = namedtuple("Arm", "count mean scale unit most")
+"""The rewards of an arm: their number and mean, the variance of a Gaussian arm, the unit of its tilts and the largest
+tilt. It holds numbers only, so that it is cheap to pass."""
+
+
 @kernel
-def _best_tilt(family, side, count, mean, scale, tie):
+def arm_of(config, state, arm):
+    """The rewards of an arm of an experiment."""
+    scale = state[SCALE, arm]
+    unit, most = tilt_unit(config.family, config.kappa, config.size, scale)
+    return Arm(state[OBSERVED, arm], state[MEAN, arm], scale, unit, most)
+
+
+@kernel
+def _best_tilt(family, arm, side, tie):
     """The largest value that a tilt of this side could have: that of the tilt to the mean itself."""
     other = parameter(family, tie)
-    change = other - mean
-    return 0.0 if side * change >= 0.0 else count * divergence(family, mean, other, change, scale)
+    change = other - arm.mean
+    return 0.0 if side * change >= 0.0 else arm.count * divergence(family, arm.mean, other, change, arm.scale)
 
 
 @entry
-def one_sided(config, state, arm, side, tie):
+def one_sided(family, arm, side, tie):
     """Logarithm of the martingale of an arm if its parameter is ``tie``, its slope and its curvature in ``tie``.
 
     Args:
-        config: Of the family, ``kappa`` (the larger, the smaller the tilts) and the typical size of Poisson means.
-        state: Of the experiment.
-        arm: Whose martingale.
+        family: The code of the family.
+        arm: An ``Arm``.
         side: 1 for tilts upwards, -1 for tilts downwards.
         tie: The mean to be tested, as a ``families.parameter``.
     """
-    family, count, mean, scale = config.family, state[OBSERVED, arm], state[MEAN, arm], state[SCALE, arm]
-    unit, most = tilt_unit(family, config.kappa, config.size, scale)
-    top = _best_tilt(family, side, count, mean, scale, tie)
+    top = _best_tilt(family, arm, side, tie)
     if top == np.inf:  # at the edge of the domain, where no tilt comes near the best
         top = -np.inf
         for j in range(TILTS.size):
-            top = max(top, tilted(family, side * min(unit * TILTS[j], most), count, mean, scale, tie)[0])
+            tilt = side * min(arm.unit * TILTS[j], arm.most)
+            top = max(top, tilted(family, tilt, arm.count, arm.mean, arm.scale, tie)[0])
     total, slope, bend = 0.0, 0.0, 0.0
     for j in range(TILTS.size):
-        value, steep, curved = tilted(family, side * min(unit * TILTS[j], most), count, mean, scale, tie)
+        tilt = side * min(arm.unit * TILTS[j], arm.most)
+        value, steep, curved = tilted(family, tilt, arm.count, arm.mean, arm.scale, tie)
         share = WEIGHTS[j] * math.exp(min(value - top, 0.0))
         total += share
         slope += share * steep
@@ -63,11 +76,11 @@ def one_sided(config, state, arm, side, tie):
 
 
 @kernel
-def _both(config, state, best, arm, tie):
+def _both(family, best, other, tie):
     """The sum over the pair, which is convex in ``tie``."""
-    one = one_sided(config, state, best, 1.0, tie)
-    other = one_sided(config, state, arm, -1.0, tie)
-    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
+    up = one_sided(family, best, 1.0, tie)
+    down = one_sided(family, other, -1.0, tie)
+    return up[0] + down[0], up[1] + down[1], up[2] + down[2]
 
 
 @kernel
@@ -87,16 +100,17 @@ def tie_evidence(config, state, best, arm, level):
     Never above the truth but by rounding, and at most ``EXACT`` below; -inf where no tie between the two means is the
     minimum. If the truth is below ``level``, the answer may be any number below ``level``.
     """
-    low, high, tie = _bracket(config.family, state, best, arm)
+    family, first, second = config.family, arm_of(config, state, best), arm_of(config, state, arm)
+    low, high, tie = _bracket(family, state, best, arm)
     width = high - low
     left, right = low, high
     for _ in range(MAX_ROUNDS):
-        value, slope, bend = _both(config, state, best, arm, tie)
+        value, slope, bend = _both(family, first, second, tie)
         if value < level:
             return value
         if abs(slope) * width <= EXACT:
-            inside = _both(config, state, best, arm, low)[1] <= 0.0
-            inside = inside and _both(config, state, best, arm, high)[1] >= 0.0
+            inside = _both(family, first, second, low)[1] <= 0.0
+            inside = inside and _both(family, first, second, high)[1] >= 0.0
             return value - abs(slope) * width if inside else -np.inf
         left, right = (left, tie) if slope > 0.0 else (tie, right)
         new = tie - slope / bend if bend > 0.0 else left

@@ -16,7 +16,12 @@ class Answer(TypedDict):
 
     decided: bool
     stopped: bool
-    recommendation: Annotated[str | None, Field(description="null until every arm has a reward")]
+    recommendation: Annotated[
+        str | None,
+        Field(
+            description="the answer once decided, before that the arm that is ahead; null until every arm has a reward"
+        ),
+    ]
 
 
 # --- trials -----------------------------------------------------------------------------------------------------
@@ -36,7 +41,7 @@ class Asked(TypedDict):
 
     tickets: list[Ticket]
     expires_at: str | None
-    winner: bool
+    winner: Annotated[bool, Field(description="whether these are tickets of the winner: decided and stopped")]
 
 
 @exact
@@ -98,7 +103,10 @@ class Listed(Answer):
     arms: int
     trials: int
     observed: int
-    progress: Annotated[float | None, Field(description="from 0 to 1 (decided); null until every arm has a reward")]
+    progress: Annotated[
+        float | None,
+        Field(description="from 0 to 1 (decided); null until every arm has a reward, and if closed without a decision"),
+    ]
     floors_kept: Annotated[bool | None, Field(description="null while the only guarantees are for the stop")]
 
 
@@ -144,10 +152,11 @@ class Status(Answer):
     glr: float | None
     threshold: float | None
     progress: Annotated[
-        float | None, Field(description="GLR over threshold, 1 once decided; null until every arm has a reward")
+        float | None,
+        Field(description="GLR over threshold, 1 once decided; null as in the list"),
     ]
-    proved: bool
-    closed: bool
+    proved: Annotated[bool, Field(description="whether the error of the decision is; false if closed without one")]
+    closed: Annotated[bool, Field(description="whether it was ended by hand")]
     expected_trials_to_go: Annotated[float | None, Field(description="null while it is too early to tell")]
 
 
@@ -189,8 +198,11 @@ class Summary(TypedDict):
 
     sentence: str
     state: State
-    best: str | None
-    confidence: float
+    decided: bool
+    best: Annotated[str | None, Field(description="as `recommendation` in the status")]
+    target_confidence: Annotated[
+        float, Field(description="1 − delta; a decision has it if `proved`, nothing else does")
+    ]
     proved: bool
     trials: int
     floors_met: Annotated[bool, Field(description="whether every arm has its floor now, to less than one trial")]
@@ -202,7 +214,7 @@ class Promise(TypedDict):
     """What is guaranteed."""
 
     delta: float
-    proved: bool
+    proved: Annotated[bool, Field(description="as in the status")]
     shares: Annotated[Literal["every trial", "the stop"], Field(description="when the shares are guaranteed")]
     sentences: list[str]
 

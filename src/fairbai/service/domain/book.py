@@ -169,6 +169,11 @@ class Book:
         return self.identifier.decided if self.closed is None else bool(self.closed["decided"])
 
     @property
+    def closed_undecided(self) -> bool:
+        """Whether it was closed without a decision; rewards that come later cannot decide it."""
+        return self.closed is not None and not self.decided
+
+    @property
     def stopped(self) -> bool:
         """Whether no more arms are given out."""
         return self.closed is not None or self.identifier.stopped

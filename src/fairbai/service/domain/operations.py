@@ -10,7 +10,9 @@ from fairbai.service.domain.book import Book
 from fairbai.service.domain.encoding import encode, iso
 from fairbai.service.domain.refusals import Refusal, invalid
 
-WINNER = "winner"  # the ticket given out with the winner after the stop; its rewards are not counted
+# The tickets given out after the stop, with the winner or, without a decision, with the arm that was ahead when the
+# experiment was closed. Their rewards are not counted.
+WINNER, LEADER = "winner", "leader"
 
 Result = TypeVar("Result")
 
@@ -147,17 +149,18 @@ class Ask(Operation[answers.Asked]):
         return {"tickets": tickets, "expires_at": None if expires_at is None else iso(expires_at), "winner": False}
 
     def _after_the_stop(self, book: Book) -> answers.Asked:
-        winner = book.recommendation
-        if self.serve_winner and winner is not None:
-            return {"tickets": [{"ticket": WINNER, "arm": winner}] * self.n, "expires_at": None, "winner": True}
+        arm, ticket = book.recommendation, WINNER if book.decided else LEADER
+        if self.serve_winner and arm is not None:
+            tickets: list[answers.Ticket] = [{"ticket": ticket, "arm": arm}] * self.n
+            return {"tickets": tickets, "expires_at": None, "winner": book.decided}
         raise stopped(book)
 
 
 @dataclass
 class Tell(Operation[answers.Told]):
-    """Rewards of tickets, as pairs of ticket number and reward; None is the winner's ticket. All or nothing."""
+    """Rewards of tickets, as pairs of ticket number (or name: after the stop) and reward. All or nothing."""
 
-    rewards: list[tuple[int | None, float]] = field(default_factory=list)
+    rewards: list[tuple[int | str, float]] = field(default_factory=list)
 
     @property
     def size(self) -> int:
@@ -166,7 +169,7 @@ class Tell(Operation[answers.Told]):
 
     def ticket_numbers(self) -> Sequence[int]:
         """The tickets that have a number."""
-        return [number for number, _ in self.rewards if number is not None]
+        return [ticket for ticket, _ in self.rewards if isinstance(ticket, int)]
 
     def act(self, unit: UnitOfWork) -> answers.Told:
         """Count the rewards that are new or, where they are counted at an age, keep them until then."""
@@ -184,11 +187,11 @@ class Tell(Operation[answers.Told]):
         """The rewards that are not known yet."""
         fresh: dict[int, float] = {}
         for number, reward in self.rewards:
-            if number is None and (unit.book.stopped or unit.book.decided):
-                continue  # the reward of a visitor who was shown the winner
-            ticket = unit.tickets.get(number) if number is not None else None
-            if number is None or ticket is None:
-                raise no_such_ticket(WINNER if number is None else str(number))
+            if isinstance(number, str) and (unit.book.stopped or unit.book.decided):
+                continue  # the reward of a visitor who came after the stop
+            ticket = None if isinstance(number, str) else unit.tickets.get(number)
+            if isinstance(number, str) or ticket is None:
+                raise no_such_ticket(str(number))
             known = fresh.get(number) if ticket.reward is None else ticket.reward
             if known is None:
                 fresh[number] = reward
@@ -290,8 +293,13 @@ class Close(Operation[answers.Answer]):
 
 def stopped(book: Book) -> Refusal:
     """409: no more trials are given out."""
-    how = "was closed" if book.closed is not None else "has stopped"
-    detail = f"The experiment {how}; its recommendation is {book.recommendation!r}"
+    arm = book.recommendation
+    if book.decided:
+        how = "was closed" if book.closed is not None else "has stopped"
+        detail = f"The experiment {how}; its recommendation is {arm!r}"
+    else:
+        ahead = "no arm was ahead" if arm is None else f"{arm!r} was ahead"
+        detail = f"The experiment was closed without a decision; {ahead}"
     return Refusal(409, "The experiment is over", detail, **book.answer())
 
 

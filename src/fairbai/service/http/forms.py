@@ -150,7 +150,9 @@ class Ask(Form):
     model_config = ConfigDict(json_schema_extra={"examples": [{"n": 1}, {"n": 20, "serve_winner": True}]})
 
     n: Annotated[int, Field(ge=1, le=MAX_TICKETS), Whole] = 1
-    serve_winner: bool = Field(False, description="after the stop, return the winner instead of an error")
+    serve_winner: bool = Field(
+        False, description="after the stop, return the winner (or the arm that was ahead) instead of an error"
+    )
 
 
 class Rewarded(Form):

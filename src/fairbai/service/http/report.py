@@ -20,13 +20,13 @@ HERE = Path(__file__).with_name("pages")
 TITLES = {
     "shares": "Shares of the trials",
     "means": "Means, with intervals valid at all times",
-    "evidence": "Evidence for the answer",
+    "evidence": "Evidence and its threshold",
     "trials": "Trials over time",
 }
 
 
 SETTINGS = {
-    "delta": "Risk of a wrong answer (δ)",
+    "delta": "Target error probability (δ)",
     "family": "Rewards",
     "rates": "Guaranteed shares",
     "sampling": "Sampling rule",

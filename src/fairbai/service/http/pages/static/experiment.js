@@ -56,13 +56,18 @@ function tiles(status) {
   say(find("started"), `started ${age(created)}`);
   find("started").title = moment(created);
   say(find("evidence-now"), decimal(glr, 3));
-  say(find("threshold"), known(threshold) ? `of ${decimal(threshold, 3)} needed` : "waiting for first rewards");
+  say(find("threshold"), known(threshold) ? needed(status) : "waiting for first rewards");
   say(find("to-go"), status.stopped ? "0" : about(status.expected_trials_to_go));
   say(find("stop"), ending(status));
   say(find("pending"), count(pending));
   say(find("observed"), `${count(observed)} received`);
   say(find("late"), count(late));
   say(find("expired"), `${count(expired)} expired`);
+}
+
+/** Rewards that come after a close may still raise the evidence above the threshold: too late. */
+function needed({ threshold, decided, stopped }) {
+  return `of ${decimal(threshold, 3)} needed${stopped && !decided ? " before it was closed" : ""}`;
 }
 
 function ending({ decided, stopped, proved }) {
