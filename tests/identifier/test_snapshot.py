@@ -274,7 +274,7 @@ def test_an_edited_configuration_is_refused(edit: Callable[[dict[str, Any]], Non
     """The proof needs a configuration that was fixed before the first reward."""
     form = good()
     edit(form)
-    with pytest.raises(ValueError, match="configuration was edited: .* must be fixed before the experiment"):
+    with pytest.raises(ValueError, match=r"configuration was edited: .* must be fixed before the experiment"):
         fb.Identifier.from_dict(form)
 
 
