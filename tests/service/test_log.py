@@ -91,8 +91,12 @@ def made_earlier(tmp_path: Path) -> None:
             form = json.loads(state)
             del form["revision"], form["identifier"]["state"]["lost"]
             connection.execute("UPDATE experiments SET state = ? WHERE id = ?", (json.dumps(form), name))
-        for table, column in (("experiments", "config"), ("events", "data")):
-            connection.execute(f"UPDATE {table} SET {column} = replace({column}, ',\"alpha\":0.0', '')")
+        for name, config in connection.execute("SELECT id, config FROM experiments").fetchall():
+            form = json.loads(config)
+            del form["stopping"]["alpha"]
+            text = json.dumps(form, separators=(",", ":"))
+            connection.execute("UPDATE experiments SET config = ? WHERE id = ?", (text, name))
+            connection.execute("UPDATE events SET data = ? WHERE experiment = ? AND kind = 'created'", (text, name))
     connection.close()
 
 
@@ -111,7 +115,7 @@ def test_an_earlier_revision_is_read_and_its_counts_are_compared(client: Local, 
         ("UPDATE experiments SET state = replace(state, '\"late\": 2', '\"late\": 1')", "late is 1, replayed 2"),
         ("UPDATE tickets SET reward = reward + 1 WHERE number = 3", "ticket 3 is"),
         ("DELETE FROM tickets WHERE number = 3", "ticket 3 is None"),
-        ("DELETE FROM events WHERE sequence = 5", "event"),
+        ("DELETE FROM events WHERE sequence = 5", "observed is"),
         ("UPDATE events SET data = replace(data, '\"sums\":[1.5', '\"sums\":[1.0')", "sums is"),
     ],
 )

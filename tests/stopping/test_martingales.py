@@ -48,7 +48,7 @@ def martingale(counts: np.ndarray, sums: np.ndarray, alpha: float) -> tuple[floa
 
 
 def next_arm(counts: np.ndarray, sums: np.ndarray) -> int:
-    """A rule that looks at the rewards: an arm without trials, then the best or the least pulled."""
+    """A rule that looks at the rewards: an arm without trials, then by turns the best and the least pulled."""
     if (counts == 0.0).any():
         return int(np.argmin(counts))
     return int(np.argmax(sums / counts)) if counts.sum() % 2 else int(np.argmin(counts + 0.1 * sums))
