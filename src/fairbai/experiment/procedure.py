@@ -1,8 +1,11 @@
 """An experiment on its way to an answer: assign until the evidence is enough, then until every floor is met."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from fairbai.experiment.decision import Decision
+from fairbai.experiment.doubts import Doubts
 from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.settling import (
     MAX_LEARNING,
@@ -27,18 +30,25 @@ class Procedure:
     Attributes:
         experiment: What is known.
         decision: The answer, once there is one.
+        doubts: The tests of the declared family, and what they found.
     """
 
     def __init__(self, experiment: Experiment, delta: float, settle: bool | Settling) -> None:
         self.experiment = experiment
         self.settle = settle
         self.decision: Decision | None = None
+        self.doubts = Doubts(experiment.family, experiment.policy.size)
         self._level = experiment.stopping.level(delta, experiment.policy.size)
 
     @property
     def stopped(self) -> bool:
         """Whether the answer is found and, if so asked, all floors are met."""
         return self.decision is not None and self.experiment.round >= self.decision.final_round
+
+    @property
+    def proved(self) -> bool:
+        """Whether the stopping rule is proved for the family, and no doubt was found up to the decision."""
+        return self.experiment.stopping.proved(self.experiment.family) and not self.doubts.at_decision
 
     @property
     def answer(self) -> int | None:
@@ -54,6 +64,22 @@ class Procedure:
         arm = settling_choice(self.experiment, self.decision.floors, self.decision.final_round)
         self.experiment.count_assigned(arm)
         return arm
+
+    def observe(self, arm: int, value: float) -> None:
+        """Count a reward, and test whether the family can have produced it."""
+        self.experiment.observe(arm, value)
+        self.doubts.observe(arm, value, self.experiment.round, self.decision is not None)
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Undo what was counted and found if something fails on the way."""
+        before = self.doubts.copied()
+        try:
+            with self.experiment.all_or_nothing():
+                yield
+        except BaseException:
+            self.doubts = before
+            raise
 
     def reconsider(self) -> None:
         """Decide if the rewards that were counted are enough or, after the decision, bring the floors up to date."""

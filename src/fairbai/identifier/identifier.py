@@ -1,5 +1,6 @@
 """The ask/tell interface of an experiment."""
 
+import logging
 import math
 import threading
 from collections.abc import Hashable, Sequence
@@ -20,6 +21,8 @@ from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
 from fairbai.stopping import StoppingRule
+
+log = logging.getLogger("fairbai")
 
 
 class Identifier:
@@ -114,16 +117,24 @@ class Identifier:
             values = [self.family.statistic(value) for value in rewards]
             self._check_assigned(indices)
             if self._experiment.python_rates:
-                with self._experiment.all_or_nothing():
+                with self.procedure.all_or_nothing():
                     self._observe(indices, values)
             else:
                 self._observe(indices, values)
 
     def _observe(self, indices: list[int], values: list[float]) -> None:
         for index, value in zip(indices, values, strict=True):
-            self._experiment.observe(index, value)
+            self.procedure.observe(index, value)
         if not self.stopped:
             self.procedure.reconsider()
+        if self.procedure.doubts.found and not self.procedure.doubts.warned:
+            self._warn()
+
+    def _warn(self) -> None:
+        """Log the first doubt."""
+        self.procedure.doubts.warned = True
+        first = self.procedure.doubts.listed(self.arms)[0]
+        log.warning("Doubt after %d trials: %s. The answer is not proved for such rewards.", first.trial, first.reason)
 
     def _known(self, label: Any) -> int:
         try:
@@ -225,7 +236,9 @@ class Identifier:
                 ceilings=state[rows.CEILING],
                 glr=glr,
                 threshold=threshold,
-                proved=self.stopping.proved(self.family),
+                proved=self.procedure.proved,
+                doubts=self.procedure.doubts.listed(self.arms),
+                hints=self.procedure.doubts.hints(self.decided),
                 decided=self.decided,
                 stopped=self.stopped,
                 recommendation=self.recommendation,

@@ -64,6 +64,7 @@ def changing(identifier: "Identifier") -> dict[str, Any]:
             "glr": decision.glr,
             "threshold": decision.threshold,
         },
+        "doubts": identifier.procedure.doubts.to_dict(),
     }
 
 
@@ -110,6 +111,8 @@ def _restore(procedure: Procedure, form: dict[str, Any]) -> None:
     floors("weights", state[rows.WEIGHT], arms)
     scalars[rows.START] = number("start", form["start"], 0.0, 1e300, "at least 0")
     experiment.recount()
+    if "doubts" in form:  # snapshots of earlier versions have none: their tests start afresh
+        procedure.doubts.restore(form["doubts"])
     if form["decision"] is not None:
         procedure.decision = _decision(form["decision"], arms, experiment.round)
 
