@@ -41,6 +41,8 @@ def described(row: Row[Any], book: Book, now: Status) -> answers.Status:
         "threshold": finite(now.threshold),
         "progress": 1.0 if book.decided else progress_of(now),
         "proved": now.proved,
+        "doubts": book.doubts(),
+        "hints": list(now.hints),
         "closed": row.closed,
         **book.answer(),
         "expected_trials_to_go": _to_go(book, now),

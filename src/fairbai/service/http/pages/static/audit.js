@@ -62,7 +62,8 @@ function table({ arms, groups }) {
 
 function settings(audit) {
   const { delta, ...rest } = audit.settings;
-  const why = audit.promise.proved ? "proved" : "a heuristic aim, not proved";
+  const doubted = audit.doubts.some(({ after_decision: late }) => !late);
+  const why = audit.promise.proved ? "proved" : doubted ? "the aim; in doubt" : "a heuristic aim, not proved";
   const over = audit.state === "closed" ? "no, closed before a decision" : "not yet";
   const decided = audit.decided_after === null ? over : `after ${plural(audit.decided_after, "trial")}`;
   const first = [
