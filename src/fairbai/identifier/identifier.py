@@ -1,5 +1,6 @@
 """The ask/tell interface of an experiment."""
 
+import logging
 import math
 import threading
 from collections.abc import Callable, Hashable, Sequence
@@ -24,6 +25,8 @@ from fairbai.problems.rates import Rate
 from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
 from fairbai.sampling import SamplingRule
 from fairbai.stopping import StoppingRule
+
+log = logging.getLogger("fairbai")
 
 
 class Identifier:
@@ -117,13 +120,17 @@ class Identifier:
             )
         with self._lock:
             self._check_running()
-            if n is None:
-                return following()
-            with self.procedure.all_or_nothing():
-                found: list[Any] = []
-                while len(found) < n and not self.stopped:
-                    found.append(following())
-                return found
+            found = following() if n is None else self._several(n, following)
+            self._warn_once()  # rewards of trials that came of age are counted too
+            return found
+
+    def _several(self, n: int, following: Callable[[], Any]) -> list[Any]:
+        """At most n trials, all or none."""
+        with self.procedure.all_or_nothing():
+            found: list[Any] = []
+            while len(found) < n and not self.stopped:
+                found.append(following())
+            return found
 
     def _assign_trial(self) -> Trial:
         number, decided = self.trials, self.decided
@@ -157,6 +164,17 @@ class Identifier:
                 return
             self._check_assigned(indices)
             self.procedure.observe(indices, values)
+            self._warn_once()
+
+    def _warn_once(self) -> None:
+        """Log the first doubt."""
+        doubts = self.procedure.doubts
+        if doubts.found and not doubts.warned:
+            doubts.warned = True
+            first = doubts.listed(self.arms)[0]
+            log.warning(
+                "Doubt after %d trials: %s. The answer is not proved for such rewards.", first.trial, first.reason
+            )
 
     def _known(self, label: Any) -> int:
         try:
@@ -285,7 +303,9 @@ class Identifier:
                 ceilings=state[rows.CEILING],
                 glr=glr,
                 threshold=threshold,
-                proved=self.stopping.proved(self.family),
+                proved=self.procedure.proved,
+                doubts=self.procedure.doubts.listed(self.arms),
+                hints=self.procedure.doubts.hints(self.decided),
                 decided=self.decided,
                 stopped=self.stopped,
                 recommendation=self.recommendation,

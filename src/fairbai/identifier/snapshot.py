@@ -87,6 +87,7 @@ def changing(identifier: "Identifier") -> dict[str, Any]:
             "threshold": decision.threshold,
         },
         **({} if opened is None else {"trials": opened.to_dict()}),
+        "doubts": identifier.procedure.doubts.to_dict(),
     }
 
 
@@ -153,6 +154,8 @@ def _restore(procedure: Procedure, form: dict[str, Any]) -> None:
         opened.restore(form["trials"], experiment.family, experiment.round)
         if (counts[1] + opened.of_each_arm() > counts[0]).any():
             raise ValueError("trials must be some of those that are assigned and not observed")
+    if "doubts" in form:  # snapshots of earlier versions have none: their tests start afresh
+        procedure.doubts.restore(form["doubts"])
     if form["decision"] is not None:
         procedure.decision = _decision(form["decision"], arms, experiment.round)
 

@@ -5,7 +5,8 @@ state.
 """
 
 import math
-from typing import Any, Self
+from dataclasses import asdict
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from fairbai.experiment.open_trials import checked_silence
 from fairbai.identifier import Identifier, Status
 from fairbai.identifier.snapshot import FIRST_VERSION, changing
 from fairbai.problems.short_forms import rates_of
-from fairbai.service.domain.answers import Answer
+from fairbai.service.domain.answers import Answer, Doubt
 from fairbai.service.domain.encoding import decode, encode
 from fairbai.service.domain.promises import ROUNDING, Promises
 
@@ -38,6 +39,7 @@ class Book:
         self.lease: float | None = config["lease"] if self.report_after is None else self.report_after
         self.identifier = identifier
         self.revision = REVISION  # under which it was created
+        identifier.procedure.doubts.warned = True  # the ledger logs it, with the id, once it is committed
         self.version = 0  # events so far
         self.tickets = 0  # number of the next ticket
         self.next_point = 1  # trials at which the history gets its next point
@@ -200,6 +202,16 @@ class Book:
     def answer(self) -> Answer:
         """What clients need to know after every call."""
         return {"decided": self.decided, "stopped": self.stopped, "recommendation": self.recommendation}
+
+    @property
+    def doubted(self) -> bool:
+        """Whether the rewards contradict the declared family."""
+        return bool(self.identifier.procedure.doubts.found)
+
+    def doubts(self) -> list[Doubt]:
+        """What the rewards contradict the declared family by, oldest first."""
+        found = self.identifier.procedure.doubts.listed(self.labels, quote="“{}”".format)
+        return [cast(Doubt, asdict(doubt)) for doubt in found]
 
     def look(self) -> Status:
         """Compute the progress, which is too slow to do at every reward, and when to do it again."""

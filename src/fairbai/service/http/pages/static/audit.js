@@ -67,7 +67,9 @@ function settings(audit) {
   const undecided = audit.decided_after === null;
   const closed = undecided && audit.state === "closed";
   const over = closed ? "no, closed by hand" : "not yet";
-  const aim = `at most ${percent(delta, 3)} (${audit.promise.proved ? "proved" : "a heuristic aim, not proved"})`;
+  const doubted = audit.doubts.some(({ after_decision: late }) => !late);
+  const why = audit.promise.proved ? "proved" : doubted ? "the aim; in doubt" : "a heuristic aim, not proved";
+  const aim = `at most ${percent(delta, 3)} (${why})`;
   const first = [
     ["Started", moment(audit.created_at)],
     ["Trials", `${count(audit.trials)} (${count(audit.observed)} with a reward)`],
