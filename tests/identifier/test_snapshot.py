@@ -258,7 +258,7 @@ def test_first_version_is_read_with_the_stopping_rule_that_it_had() -> None:
     ident = fb.Identifier.from_dict(in_first_version())
     assert ident.stopping == fb.stopping.Mixture(alpha=0.0)
     assert ident.to_dict() == {**good(), "stopping": ident.stopping.to_dict(), "digest": ident.to_dict()["digest"]}
-    many = fb.Identifier(12, delta=0.1).to_dict()
+    many = fb.Identifier(12, delta=0.1, family=fb.Gaussian()).to_dict()
     assert many["stopping"]["alpha"] == 0.1
     many["version"] = 1
     del many["stopping"]["alpha"]
@@ -279,7 +279,7 @@ def test_an_edited_configuration_is_refused(edit: Callable[[dict[str, Any]], Non
 
 
 def test_trials_that_were_given_up_are_kept() -> None:
-    ident = fb.Identifier(3, delta=0.1)
+    ident = fb.Identifier(3, delta=0.1, family=fb.Gaussian())
     ident.ask(6)
     ident.give_up(0, 2)
     again = through_json(ident)
