@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         solve,
         solve_batch,
     )
-    from fairbai.experiment import Settling
+    from fairbai.experiment import Doubt, Settling
     from fairbai.identifier import Identifier, Status, Trial
     from fairbai.planning import Plan, plan
     from fairbai.problems import Bernoulli, Exponential, Gaussian, Instance, Poisson, rates
@@ -36,6 +36,7 @@ __all__ = [
     "Allocation",
     "AllocationBatch",
     "Bernoulli",
+    "Doubt",
     "Exponential",
     "Gaussian",
     "Identifier",

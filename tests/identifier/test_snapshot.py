@@ -48,7 +48,7 @@ def test_snapshot_of_a_resumed_experiment_is_the_same(trials: int) -> None:
     for _ in range(trials):
         site.visit()
     form = ident.to_dict()
-    assert form["version"] == 1
+    assert form["version"] == 2
     assert through_json(ident).to_dict() == form == json.loads(json.dumps(form))
     after, before = through_json(ident).status(), ident.status()
     for field in ("assigned", "observed", "means", "shares", "floors"):
@@ -146,9 +146,9 @@ def test_good_snapshot_is_read() -> None:
     assert fb.Identifier.from_dict(good()).to_dict() == good()
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None, 1.5])
+@pytest.mark.parametrize("version", [0, 3, "1", None, 1.5])
 def test_unknown_version(version: Any) -> None:
-    with pytest.raises(ValueError, match=f"snapshot must have version 1, got {version!r}"):
+    with pytest.raises(ValueError, match=f"snapshot must have version 1 or 2, got {version!r}"):
         fb.Identifier.from_dict({**good(), "version": version})
 
 
@@ -158,7 +158,7 @@ def test_something_else_is_no_snapshot(form: Any) -> None:
         fb.Identifier.from_dict(form)
 
 
-@pytest.mark.parametrize("key", sorted(set(good()) - {"version"}))
+@pytest.mark.parametrize("key", sorted(set(good()) - {"version", "doubts"}))
 def test_missing_key(key: str) -> None:
     form = good()
     del form[key]
@@ -241,6 +241,48 @@ def test_message_says_what_is_wrong() -> None:
     form = good()
     form["state"]["observed"][0] = 1e6
     with pytest.raises(
-        ValueError, match="snapshot is damaged: observed must be whole numbers that do not exceed assigned"
+        ValueError, match="snapshot is damaged: observed and lost must be whole numbers that together do not exceed"
     ):
         fb.Identifier.from_dict(form)
+
+
+def in_first_version() -> dict[str, Any]:
+    """What the first version wrote."""
+    form = good()
+    form["version"] = 1
+    del form["digest"], form["state"]["lost"], form["stopping"]["alpha"]
+    return form
+
+
+def test_first_version_is_read_with_the_stopping_rule_that_it_had() -> None:
+    ident = fb.Identifier.from_dict(in_first_version())
+    assert ident.stopping == fb.stopping.Mixture(alpha=0.0)
+    assert ident.to_dict() == {**good(), "stopping": ident.stopping.to_dict(), "digest": ident.to_dict()["digest"]}
+    many = fb.Identifier(12, delta=0.1).to_dict()
+    assert many["stopping"]["alpha"] == 0.1
+    many["version"] = 1
+    del many["stopping"]["alpha"]
+    assert fb.Identifier.from_dict(many).stopping == fb.stopping.Mixture(alpha=0.0)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [put("stopping", "kappa", 50.0), put("stopping", "alpha", 0.1), put("delta", 0.2), put("seed", 5)],
+    ids=["kappa", "alpha", "delta", "seed"],
+)
+def test_an_edited_configuration_is_refused(edit: Callable[[dict[str, Any]], None]) -> None:
+    """The proof needs a configuration that was fixed before the first reward."""
+    form = good()
+    edit(form)
+    with pytest.raises(ValueError, match=r"configuration was edited: .* must be fixed before the experiment"):
+        fb.Identifier.from_dict(form)
+
+
+def test_trials_that_were_given_up_are_kept() -> None:
+    ident = fb.Identifier(3, delta=0.1)
+    ident.ask(6)
+    ident.give_up(0, 2)
+    again = through_json(ident)
+    assert again.to_dict() == ident.to_dict()
+    with pytest.raises(ValueError, match="arm 0 has no pending trials, got 1 to give up"):
+        again.give_up(0)

@@ -83,7 +83,7 @@ def test_unknown_sampling_rule_chooses_nothing() -> None:
 
 def test_unknown_sampling_rule_has_no_policy() -> None:
     policy = np.zeros(3)
-    config = Config(0, 0, False, UNKNOWN, 0, 0, 0, 0, 0.0, 1.0, 0.0, 4.0, 1.0)
+    config = Config(0, 0, False, UNKNOWN, 0, 0, 0, 0, 0.0, 1.0, 0.0, 4.0, 1.0, 0.0, 0.0)
     fill_policy(config, np.zeros((STATE_ROWS, 3)), np.zeros(SCALARS), policy)
     assert np.isnan(policy).all()
 

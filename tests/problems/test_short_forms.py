@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -63,8 +64,59 @@ def test_an_arm_may_be_called_kind() -> None:
 
 
 def test_an_unknown_label_is_named() -> None:
-    with pytest.raises(ValueError, match=r"must name arms of this experiment, got 'c'; its arms are \['a', 'b'\]"):
+    with pytest.raises(ValueError, match="a floor must be for an arm of 'a', 'b', got 'c'"):
         rates_of({"a": 0.1, "c": 0.3}, labels=["a", "b"])
+    with pytest.raises(ValueError, match="a group must hold arms of 'a', 'b', got 'c'"):
+        rates_of(fb.rates.Bounded(groups=[fb.rates.Group(["a", "c"], 0.3)]), labels=["a", "b"])
+
+
+def test_labels_need_to_be_known() -> None:
+    with pytest.raises(ValueError, match=r"a floor by label needs the labels of the arms, got .* for numbered arms"):
+        fb.Instance([1.0, 0.0], rates={"a": 0.1})
+    with pytest.raises(ValueError, match="a group by label needs the labels of the arms, got 'a' for numbered arms"):
+        fb.Instance([1.0, 0.0], rates=fb.rates.Bounded(groups=[fb.rates.Group(["a"], 0.3)]))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        fb.rates.Bounded([0.1, 0.0, 0.0], [1.0, 1.0, 0.6], [fb.rates.Group(["b", "c"], 0.5)]),
+        fb.rates.Bounded([0.1, 0.0, 0.0], [1.0, 1.0, 0.6], [fb.rates.Group([1, "c"], 0.5)]),
+        {
+            "kind": "bounded",
+            "floor": {"a": 0.1},
+            "ceiling": {"c": 0.6},
+            "groups": [{"arms": ["b", "c"], "floor": 0.5}],
+        },
+    ],
+    ids=["labels", "labels and numbers", "JSON"],
+)
+def test_groups_by_label(form: Any) -> None:
+    expected = fb.rates.Bounded([0.1, 0.0, 0.0], [1.0, 1.0, 0.6], [fb.rates.Group([1, 2], 0.5)])
+    assert rates_of(form, labels=["a", "b", "c"]) == expected
+    ident = fb.Identifier(["a", "b", "c"], 0.1, "bernoulli", form)
+    assert ident.rates == expected
+    again = fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict())))
+    assert again.to_dict() == ident.to_dict()
+
+
+def test_whole_numbers_in_a_group_are_numbers_of_arms_even_if_they_are_labels() -> None:
+    """So that a snapshot, which holds numbers, means the same whatever the labels."""
+    ident = fb.Identifier([2, 1, 0], 0.1, "bernoulli", fb.rates.Bounded(groups=[fb.rates.Group([0, 1], 0.5)]))
+    assert ident.status().arms == (2, 1, 0)
+    assert ident.rates.limits(3).groups.tolist() == [0.0, 0.0, -1.0]
+
+
+def test_rules_by_their_kind() -> None:
+    named = fb.Identifier(2, 0.1, "poisson", sampling="top_two", stopping={"kind": "mixture", "kappa": 2})
+    assert (named.sampling, named.stopping) == (fb.sampling.TopTwo(), fb.stopping.Mixture(2.0))
+
+
+def test_a_batch_of_solutions_takes_short_forms() -> None:
+    means = [[0.5, 0.3], [0.4, 0.1]]
+    expected = fb.solve_batch(means, fb.rates.Gap(0.5), fb.Bernoulli())
+    found = fb.solve_batch(means, {"kind": "gap", "p0": 0.5}, "bernoulli")
+    assert found.weights.tolist() == expected.weights.tolist()
 
 
 def test_an_instance_takes_short_forms() -> None:

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 import fairbai as fb
+from fairbai.problems.short_forms import FAMILY_MISSING
 from fairbai.service.domain.book import Book
 from fairbai.service.http.middleware import Authenticate
 from tests.service.running import FORM, Local, address, ask, create, play, running, tell
@@ -213,6 +214,32 @@ def test_no_such_experiment(client: Local) -> None:
 
 
 @pytest.mark.parametrize(
+    ("short", "full"),
+    [
+        (0.1, {"kind": "constant", "floor": 0.1}),
+        ([0.1, 0.2, 0.3], {"kind": "constant", "floor": [0.1, 0.2, 0.3]}),
+        ({"b": 0.3}, {"kind": "constant", "floor": [0.0, 0.3, 0.0]}),
+        (
+            {"kind": "bounded", "floor": {"a": 0.1}, "groups": [{"arms": ["a", "c"], "floor": 0.5}]},
+            {"kind": "bounded", "floor": [0.1, 0.0, 0.0], "ceiling": 1.0, "groups": [{"arms": [0, 2], "floor": 0.5}]},
+        ),
+    ],
+    ids=repr,
+)
+def test_short_forms_are_stored_in_full(client: Local, short: Any, full: dict[str, Any]) -> None:
+    config = client.get(create(client, rates=short, family="bernoulli")).json()["config"]
+    assert (config["rates"], config["family"]) == (full, {"kind": "bernoulli"})
+
+
+@pytest.mark.parametrize("given", [{}, {"family": None}], ids=repr)
+def test_an_experiment_needs_a_family(client: Local, given: dict[str, Any]) -> None:
+    form = {name: value for name, value in FORM.items() if name != "family"}
+    response = client.post("/v1/experiments", json=form | given)
+    assert response.status_code == 422
+    assert response.json()["detail"] == f"body: {FAMILY_MISSING}"
+
+
+@pytest.mark.parametrize(
     "changes",
     [
         {"arms": ["a"]},
@@ -226,6 +253,9 @@ def test_no_such_experiment(client: Local) -> None:
         {"family": {"kind": "gaussian", "variance": -1}},
         {"rates": {"kind": "constant", "floor": 0.4}},
         {"rates": {"kind": "custom", "function": "print"}},
+        {"rates": {"d": 0.1}},
+        {"rates": [0.1, 0.1]},
+        {"rates": {"kind": "bounded", "groups": [{"arms": ["d"], "floor": 0.1}]}},
         {"settle": {"margin": -1.0}},
         {"settle": {"margin": True}},
         {"settle": {"spread": 1.0}},

@@ -93,7 +93,7 @@ def error(rule: StoppingRule, gap: float, count: int) -> float:
     """How often the worse arm is named. Looking more often would stop more runs early, while the gap is invisible."""
     looks = np.unique(np.round(np.geomspace(1.0, 1e4 / gap**2, 3000)))
     rng = np.random.default_rng(2)
-    level, given = rule.level(DELTA, 2), config(GAUSSIAN, rule.code, *rule.parameters)
+    level, given = rule.level(DELTA, 2), config(GAUSSIAN, rule.code, *rule.parameters(2))
     answers = np.array([jump(given, level, gap, looks, rng) for _ in range(count)])
     assert (answers >= 0).mean() > 0.99
     return float(np.mean(answers == 1))

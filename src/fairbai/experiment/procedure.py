@@ -5,6 +5,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 from fairbai.experiment.decision import Decision
+from fairbai.experiment.doubts import Doubts
 from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.open_trials import OpenTrials
 from fairbai.experiment.settling import (
@@ -31,6 +32,7 @@ class Procedure:
     Attributes:
         experiment: What is known.
         decision: The answer, once there is one.
+        doubts: The tests of the declared family, and what they found.
     """
 
     def __init__(
@@ -39,12 +41,18 @@ class Procedure:
         self.experiment, self.open_trials = experiment, open_trials
         self.settle = settle
         self.decision: Decision | None = None
+        self.doubts = Doubts(experiment.family, experiment.policy.size)
         self._level = experiment.stopping.level(delta, experiment.policy.size)
 
     @property
     def stopped(self) -> bool:
         """Whether the answer is found and, if so asked, all floors are met."""
         return self.decision is not None and self.experiment.round >= self.decision.final_round
+
+    @property
+    def proved(self) -> bool:
+        """Whether the stopping rule is proved for the family, and no doubt was found up to the decision."""
+        return self.experiment.stopping.proved(self.experiment.family) and not self.doubts.at_decision
 
     @property
     def answer(self) -> int | None:
@@ -73,27 +81,31 @@ class Procedure:
         return arm
 
     def _count_due(self, arm: int, reward: float | None) -> None:
-        """Count the reward of a trial that is of age; a trial without one is lost, and stays pending."""
-        if reward is not None:
+        """Count the reward of a trial that is of age; a trial without one is given up."""
+        if reward is None:
+            self.experiment.give_up(arm)
+        else:
             self.observe([arm], [reward])
 
     def observe(self, arms: list[int], rewards: list[float]) -> None:
-        """Count rewards, all or nothing, and decide if they are enough."""
-        with self.experiment.all_or_nothing() if self.experiment.python_rates else nullcontext():
+        """Count rewards, all or nothing, test the declared family on them, and decide if they are enough."""
+        with self.all_or_nothing() if self.experiment.python_rates else nullcontext():
             for arm, reward in zip(arms, rewards, strict=True):
                 self.experiment.observe(arm, reward)
+                self.doubts.observe(arm, reward, self.experiment.round, self.decision is not None)
             if not self.stopped:
                 self.reconsider()
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
         """Undo several steps if one of them fails, such as the user's own rule or rates."""
-        decision, opened = self.decision, self.open_trials and self.open_trials.copied()
+        decision, doubts = self.decision, self.doubts.copied()
+        opened = self.open_trials and self.open_trials.copied()
         try:
             with self.experiment.all_or_nothing():
                 yield
         except BaseException:
-            self.decision, self.open_trials = decision, opened
+            self.decision, self.doubts, self.open_trials = decision, doubts, opened
             raise
 
     def reconsider(self) -> None:

@@ -1,5 +1,6 @@
 """The ask/tell interface of an experiment."""
 
+import logging
 import math
 import threading
 from collections.abc import Callable, Hashable, Sequence
@@ -13,15 +14,19 @@ from fairbai.experiment.open_trials import checked_open_trials
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import Settling, checked_settling
 from fairbai.identifier import batches, snapshot
-from fairbai.identifier.labels import labels_of, pairs, some
+from fairbai.identifier.pairs import pairs
 from fairbai.identifier.status import Status
 from fairbai.identifier.trials import Trial
 from fairbai.kernels import state as rows
 from fairbai.problems.checks import Array, Numbers, confidence, whole
+from fairbai.problems.configured import Form
+from fairbai.problems.labels import labels_of, some
 from fairbai.problems.rates import Rate
 from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
 from fairbai.sampling import SamplingRule
 from fairbai.stopping import StoppingRule
+
+log = logging.getLogger("fairbai")
 
 
 class Identifier:
@@ -71,8 +76,8 @@ class Identifier:
         delta: float,
         family: FamilyForm = None,
         rates: RateForm = None,
-        sampling: SamplingRule | None = None,
-        stopping: StoppingRule | None = None,
+        sampling: SamplingRule | Form | None = None,
+        stopping: StoppingRule | Form | None = None,
         settle: bool | Settling = True,
         seed: int = 0,
         report_after: int | None = None,
@@ -115,13 +120,17 @@ class Identifier:
             )
         with self._lock:
             self._check_running()
-            if n is None:
-                return following()
-            with self.procedure.all_or_nothing():
-                found: list[Any] = []
-                while len(found) < n and not self.stopped:
-                    found.append(following())
-                return found
+            found = following() if n is None else self._several(n, following)
+            self._warn_once()  # rewards of trials that came of age are counted too
+            return found
+
+    def _several(self, n: int, following: Callable[[], Any]) -> list[Any]:
+        """At most n trials, all or none."""
+        with self.procedure.all_or_nothing():
+            found: list[Any] = []
+            while len(found) < n and not self.stopped:
+                found.append(following())
+            return found
 
     def _assign_trial(self) -> Trial:
         number, decided = self.trials, self.decided
@@ -155,12 +164,41 @@ class Identifier:
                 return
             self._check_assigned(indices)
             self.procedure.observe(indices, values)
+            self._warn_once()
+
+    def _warn_once(self) -> None:
+        """Log the first doubt."""
+        doubts = self.procedure.doubts
+        if doubts.found and not doubts.warned:
+            doubts.warned = True
+            first = doubts.listed(self.arms)[0]
+            log.warning(
+                "Doubt after %d trials: %s. The answer is not proved for such rewards.", first.trial, first.reason
+            )
 
     def _known(self, label: Any) -> int:
         try:
             return self._index[label]
         except (KeyError, TypeError):
             raise ValueError(f"arm must be one of {some(self.arms)}, got {label!r}") from None
+
+    def give_up(self, arm: Any, n: int = 1) -> None:
+        """Expect no reward of ``n`` pending trials of an arm any more.
+
+        Fairness still counts them as assigned, but the sampling rule no longer plans as if their rewards would come. If
+        more rewards of the arm are told later than are still expected, they count, and so many trials are not given up
+        after all. What is given up, and when, must not depend on rewards that are not told: see docs/stopping.md.
+        """
+        n = whole("n", n, 1)
+        if self.procedure.open_trials is not None:
+            raise ValueError("with report_after, a trial that stays silent is given up when it is of age")
+        with self._lock:
+            index = self._known(arm)
+            state = self._experiment.state
+            pending = int(rows.useful(state, index) - state[rows.OBSERVED, index])
+            if n > pending:
+                raise ValueError(f"arm {arm!r} has {_counted(pending, 'pending trial')}, got {n} to give up")
+            self._experiment.give_up(index, n)
 
     def _check_assigned(self, indices: list[int]) -> None:
         state = self._experiment.state
@@ -265,7 +303,9 @@ class Identifier:
                 ceilings=state[rows.CEILING],
                 glr=glr,
                 threshold=threshold,
-                proved=self.stopping.proved(self.family),
+                proved=self.procedure.proved,
+                doubts=self.procedure.doubts.listed(self.arms),
+                hints=self.procedure.doubts.hints(self.decided),
                 decided=self.decided,
                 stopped=self.stopped,
                 recommendation=self.recommendation,

@@ -62,6 +62,7 @@ class SamplingRule(Configured):
         [0, 1, 2, 0]
     """
 
+    argument: ClassVar[str] = "sampling"
     fairness: ClassVar[Fairness]
     converges_to: ClassVar[Target]
     draws: ClassVar[bool] = False

@@ -6,11 +6,10 @@ best is found by Newton's method, and the slope there proves how close it is. Se
 """
 
 import math
-from collections import namedtuple
 
 import numpy as np
 
-from fairbai.kernels.families import divergence, parameter, tilt_unit, tilted
+from fairbai.kernels.families import parameter, parameter_domain, tilt_unit, tilted
 from fairbai.kernels.jit import entry, kernel
 from fairbai.kernels.state import MEAN, OBSERVED, SCALE
 
@@ -22,69 +21,61 @@ WEIGHTS = 1.0 / (2.0**STEPS_OF_TILT + 2.0 ** (-0.5 * STEPS_OF_TILT))
 WEIGHTS /= WEIGHTS.sum()
 EXACT = 1e-6  # how far the value that is found may be below the minimum, in nats
 MAX_ROUNDS = 100
-
-
-Arm = namedtuple("Arm", "count mean scale unit most")
-"""The rewards of an arm: their number and mean, the variance of a Gaussian arm, the unit of its tilts and the largest
-tilt. It holds numbers only, so that it is cheap to pass."""
-
-
-@kernel
-def arm_of(config, state, arm):
-    """The rewards of an arm of an experiment."""
-    scale = state[SCALE, arm]
-    unit, most = tilt_unit(config.family, config.kappa, config.size, scale)
-    return Arm(state[OBSERVED, arm], state[MEAN, arm], scale, unit, most)
-
-
-@kernel
-def _best_tilt(family, arm, side, tie):
-    """The largest value that a tilt of this side could have: that of the tilt to the mean itself."""
-    other = parameter(family, tie)
-    change = other - arm.mean
-    return 0.0 if side * change >= 0.0 else arm.count * divergence(family, arm.mean, other, change, arm.scale)
+MAX_DOUBLINGS = 100
 
 
 @entry
-def one_sided(family, arm, side, tie):
+def one_sided(config, state, arm, side, tie):
     """Logarithm of the martingale of an arm if its parameter is ``tie``, its slope and its curvature in ``tie``.
 
     Args:
-        family: The code of the family.
-        arm: An ``Arm``.
+        config: Of the family, ``kappa`` (the larger, the smaller the tilts) and the typical size of Poisson means.
+        state: Of the experiment.
+        arm: Whose martingale.
         side: 1 for tilts upwards, -1 for tilts downwards.
         tie: The mean to be tested, as a ``families.parameter``.
     """
-    top = _best_tilt(family, arm, side, tie)
-    if top == np.inf:  # at the edge of the domain, where no tilt comes near the best
-        top = -np.inf
-        for j in range(TILTS.size):
-            tilt = side * min(arm.unit * TILTS[j], arm.most)
-            top = max(top, tilted(family, tilt, arm.count, arm.mean, arm.scale, tie)[0])
-    total, slope, bend = 0.0, 0.0, 0.0
+    family, count, mean, scale = config.family, state[OBSERVED, arm], state[MEAN, arm], state[SCALE, arm]
+    unit, most = tilt_unit(family, config.kappa, config.size, scale)
+    top, total, slope, bend = -np.inf, 0.0, 0.0, 0.0
     for j in range(TILTS.size):
-        tilt = side * min(arm.unit * TILTS[j], arm.most)
-        value, steep, curved = tilted(family, tilt, arm.count, arm.mean, arm.scale, tie)
-        share = WEIGHTS[j] * math.exp(min(value - top, 0.0))
+        value, steep, curved = tilted(family, side * min(unit * TILTS[j], most), count, mean, scale, tie)
+        share = WEIGHTS[j]
+        if value > top:  # a sum of exponentials, kept relative to the largest
+            less, top = math.exp(top - value), value
+            total, slope, bend = total * less, slope * less, bend * less
+        else:
+            share *= math.exp(value - top)
         total += share
         slope += share * steep
         bend += share * (steep * steep + curved)
-    if total == 0.0:
-        return -np.inf, 0.0, 0.0
     slope /= total
     return top + math.log(total), slope, bend / total - slope * slope
 
 
 @kernel
-def _both(family, best, other, tie):
-    """The sum over the pair, which is convex in ``tie``."""
-    up = one_sided(family, best, 1.0, tie)
-    down = one_sided(family, other, -1.0, tie)
-    return up[0] + down[0], up[1] + down[1], up[2] + down[2]
+def _shared(config, value, slope, bend):
+    """Of log((1 - alpha) U + bonus) what was given of log U: a sum of exponentials again."""
+    if config.bonus == 0.0:
+        return value, slope, bend
+    own, bonus = math.log1p(-config.alpha) + value, math.log(config.bonus)
+    top = max(own, bonus)
+    total = math.exp(own - top) + math.exp(bonus - top)
+    share = math.exp(own - top) / total
+    return top + math.log(total), share * slope, share * (bend + (1.0 - share) * slope * slope)
 
 
 @kernel
-def _bracket(family, state, best, arm):
+def _both(config, state, best, arm, tie):
+    """The sum over the pair, which is convex in ``tie``."""
+    up = one_sided(config, state, best, 1.0, tie)
+    one = _shared(config, up[0], up[1], up[2])
+    other = one_sided(config, state, arm, -1.0, tie)
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
+
+
+@kernel
+def _estimates(family, state, best, arm):
     """The two means and the tie of the likelihood ratio, as parameters in which the sum is convex, in order."""
     low, high = state[MEAN, arm], state[MEAN, best]
     weight, top_weight = state[OBSERVED, arm] / state[SCALE, arm], state[OBSERVED, best] / state[SCALE, best]
@@ -94,25 +85,49 @@ def _bracket(family, state, best, arm):
 
 
 @entry
+def _bracket(config, state, best, arm, estimates, slope):
+    """Two parameters between which the sum has its minimum over the whole domain.
+
+    The sum is convex and has this slope at the tie of the likelihood ratio. Downhill from there come the estimate on
+    that side and, until the slope turns, points that are further and further away; where the domain ends first, its end
+    is the minimum. Without a minimum (an arm with thousands of times the trials of the other), nothing is said.
+    """
+    low, high, behind = estimates
+    first, last = parameter_domain(config.family)
+    ahead, step, end = (low, low - high, first) if slope > 0.0 else (high, high - low, last)
+    for _ in range(MAX_DOUBLINGS):
+        if _both(config, state, best, arm, ahead)[1] * step >= 0.0:
+            return min(behind, ahead), max(behind, ahead)
+        if ahead == end:
+            return end, end
+        behind, ahead = ahead, min(max(ahead + step, first), last)
+        step *= 2.0
+    return -np.inf, np.inf
+
+
+@entry
 def tie_evidence(config, state, best, arm, level):
     """Logarithm of the least product of the two martingales over all means with which ``arm`` is as good as ``best``.
 
-    Never above the truth but by rounding, and at most ``EXACT`` below; -inf where no tie between the two means is the
-    minimum. If the truth is below ``level``, the answer may be any number below ``level``.
+    Never above the truth but by rounding, and at most ``EXACT`` below; -inf where there is no minimum, or no difference
+    between the two means. If the truth is below ``level``, the answer may be any number below ``level``.
     """
-    family, first, second = config.family, arm_of(config, state, best), arm_of(config, state, arm)
-    low, high, tie = _bracket(family, state, best, arm)
-    width = high - low
-    left, right = low, high
-    for _ in range(MAX_ROUNDS):
-        value, slope, bend = _both(family, first, second, tie)
-        if value < level:
-            return value
-        if abs(slope) * width <= EXACT:
-            inside = _both(family, first, second, low)[1] <= 0.0
-            inside = inside and _both(family, first, second, high)[1] >= 0.0
-            return value - abs(slope) * width if inside else -np.inf
+    low, high, tie = _estimates(config.family, state, best, arm)
+    value, slope, bend = _both(config, state, best, arm, tie)
+    if not value >= level:
+        return value
+    left, right = -np.inf, np.inf
+    if low < high:
+        left, right = _bracket(config, state, best, arm, (low, high, tie), slope)
+    if left == -np.inf:
+        return -np.inf
+    tie = min(max(tie, left), right)
+    for number in range(MAX_ROUNDS):
+        value, slope, bend = _both(config, state, best, arm, tie)
+        most = slope * (tie - left) if slope > 0.0 else slope * (tie - right)  # above the minimum, as it is convex
+        if value < level or most <= EXACT:
+            break
         left, right = (left, tie) if slope > 0.0 else (tie, right)
         new = tie - slope / bend if bend > 0.0 else left
-        tie = new if left < new < right else 0.5 * (left + right)
-    return -np.inf
+        tie = new if left < new < right and number % 4 < 3 else 0.5 * (left + right)
+    return value - most

@@ -134,6 +134,17 @@ class Arm(TypedDict):
 
 
 @exact
+class Doubt(TypedDict):
+    """What the rewards contradict the declared family by."""
+
+    kind: Literal["family"]
+    arm: Annotated[str | None, Field(description="null: all arms together")]
+    reason: str
+    trial: Annotated[int, Field(description="trials assigned when it was found")]
+    after_decision: Annotated[bool, Field(description="found after the decision, whose `proved` it leaves as it was")]
+
+
+@exact
 class Status(Answer):
     """Everything that is known about an experiment."""
 
@@ -155,7 +166,11 @@ class Status(Answer):
         float | None,
         Field(description="GLR over threshold, 1 once decided; null as in the list"),
     ]
-    proved: Annotated[bool, Field(description="whether the error of the decision is; false if closed without one")]
+    proved: Annotated[
+        bool, Field(description="whether the error of the decision is; false if doubted, or closed without a decision")
+    ]
+    doubts: Annotated[list[Doubt], Field(description="oldest first; one before the decision makes `proved` false")]
+    hints: Annotated[list[str], Field(description="what would suit the rewards better, and what could not be tested")]
     closed: Annotated[bool, Field(description="whether it was ended by hand")]
     expected_trials_to_go: Annotated[float | None, Field(description="null while it is too early to tell")]
 
@@ -254,11 +269,12 @@ class AuditedGroup(TypedDict):
 
 @exact
 class Replayed(TypedDict):
-    """The last replay of a log."""
+    """The last replay of a log; of an ``earlier`` revision, only counts, sums and tickets are compared."""
 
     checked: int
     of: int
     differences: list[str]
+    earlier: bool
     seconds: float
     at: str
 
@@ -284,4 +300,5 @@ class Audit(TypedDict):
     kept: Annotated[bool | None, Field(description="null while the only guarantees are for the stop")]
     verdict: Annotated[str, Field(description="`kept` in words")]
     findings: list[str]
+    doubts: list[Doubt]
     replay: Annotated[Replayed | None, Field(description="null if this worker has not replayed the log")]

@@ -5,20 +5,23 @@ state.
 """
 
 import math
-from typing import Any, Self
+from dataclasses import asdict
+from typing import Any, Self, cast
+
+import numpy as np
 
 from fairbai.experiment.open_trials import checked_silence
 from fairbai.identifier import Identifier, Status
-from fairbai.identifier.snapshot import VERSION, changing
-from fairbai.problems.families import Family
-from fairbai.problems.rates import Rate
-from fairbai.sampling import SamplingRule
-from fairbai.service.domain.answers import Answer
+from fairbai.identifier.snapshot import FIRST_VERSION, changing
+from fairbai.problems.short_forms import rates_of
+from fairbai.service.domain.answers import Answer, Doubt
 from fairbai.service.domain.encoding import decode, encode
 from fairbai.service.domain.promises import ROUNDING, Promises
-from fairbai.stopping import StoppingRule
 
 GROWTH = 1.05  # factor between the trials of two points of the history
+REVISION = 2
+"""Of how arms are chosen and evidence is computed. Logs of an earlier revision do not replay: revision 1 kept
+waiting for expired tickets, and had a mixture without alpha, to which ties beyond the estimates were no evidence."""
 
 
 class Book:
@@ -35,6 +38,8 @@ class Book:
         self.silence: float | None = config.get("silence")
         self.lease: float | None = config["lease"] if self.report_after is None else self.report_after
         self.identifier = identifier
+        self.revision = REVISION  # under which it was created
+        identifier.procedure.doubts.warned = True  # the ledger logs it, with the id, once it is committed
         self.version = 0  # events so far
         self.tickets = 0  # number of the next ticket
         self.next_point = 1  # trials at which the history gets its next point
@@ -56,6 +61,8 @@ class Book:
         book.version, book.tickets, book.next_point = form["version"], form["tickets"], form["next_point"]
         book.expired, book.late, book.closed = form["expired"], form["late"], form["closed"]
         book.held = form.get("held", 0)
+        book.revision = revision_of(form)
+        book._give_up_expired()
         book.observed = int(sum(identifier["state"]["observed"]))
         counts = [int(count) for count in identifier["state"]["assigned"]]
         book.promises.restore(form["promises"], counts, book.identifier.decided or book.closed is not None)
@@ -96,6 +103,7 @@ class Book:
         return encode(
             {
                 "identifier": identifier,
+                "revision": self.revision,
                 "version": self.version,
                 "tickets": self.tickets,
                 "next_point": self.next_point,
@@ -123,6 +131,8 @@ class Book:
         self.late += late
         for arm in expired:
             self.expired[arm] -= 1
+        if expired:
+            self._give_up_expired()
 
     def hold(self, rewards: list[float], late: int) -> None:
         """Keep rewards until their tickets are of age; ``late`` of them came after that, and are never counted."""
@@ -155,6 +165,11 @@ class Book:
         """Count tickets whose lease ended."""
         for arm in arms:
             self.expired[arm] += 1
+        self._give_up_expired()
+
+    def _give_up_expired(self) -> None:
+        """The sampling rule expects no rewards of expired tickets."""
+        self.identifier.procedure.experiment.lose(np.array(self.expired, dtype=float))
 
     def close(self) -> None:
         """Freeze the answer and the record of the guarantees."""
@@ -188,6 +203,16 @@ class Book:
         """What clients need to know after every call."""
         return {"decided": self.decided, "stopped": self.stopped, "recommendation": self.recommendation}
 
+    @property
+    def doubted(self) -> bool:
+        """Whether the rewards contradict the declared family."""
+        return bool(self.identifier.procedure.doubts.found)
+
+    def doubts(self) -> list[Doubt]:
+        """What the rewards contradict the declared family by, oldest first."""
+        found = self.identifier.procedure.doubts.listed(self.labels, quote="“{}”".format)
+        return [cast(Doubt, asdict(doubt)) for doubt in found]
+
     def look(self) -> Status:
         """Compute the progress, which is too slow to do at every reward, and when to do it again."""
         status, seen = self.identifier.status(), self.identifier.trials + self.observed
@@ -219,10 +244,10 @@ def new_book(config: dict[str, Any]) -> Book:
     identifier = Identifier(
         arms=len(config["arms"]),
         delta=config["delta"],
-        family=Family.from_dict(config["family"]),
-        rates=Rate.from_dict(config["rates"]),
-        sampling=SamplingRule.from_dict(config["sampling"]),
-        stopping=StoppingRule.from_dict(config["stopping"]),
+        family=config["family"],
+        rates=rates_of(config["rates"], config["arms"]),
+        sampling=config["sampling"],
+        stopping=config["stopping"],
         settle=config["settle"],
         seed=config["seed"],
     )
@@ -235,10 +260,15 @@ def new_book(config: dict[str, Any]) -> Book:
     return Book({**config, **filled}, identifier)
 
 
+def revision_of(state: dict[str, Any]) -> int:
+    """The revision under which an experiment was created, by its stored state."""
+    return int(state.get("revision", 1))
+
+
 def _fixed(config: dict[str, Any]) -> dict[str, Any]:
-    """The parts of a snapshot that never change."""
+    """The parts of a snapshot that never change; of the first version, without a digest: the log vouches for them."""
     names = ("delta", "family", "rates", "sampling", "stopping", "settle", "seed")
-    return {"version": VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
+    return {"version": FIRST_VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
 
 
 def progress_of(status: Status) -> float | None:

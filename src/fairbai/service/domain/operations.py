@@ -42,6 +42,9 @@ class UnitOfWork:
     held: list[dict[str, Any]] = field(default_factory=list)
     expired: list[dict[str, Any]] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.was_doubted = self.book.doubted
+
     def log(self, kind: str, data: dict[str, Any], key: str | None = None) -> None:
         """Append to the log."""
         self.book.version += 1

@@ -17,6 +17,7 @@ from fairbai.service.http.pages.pages import plotly_js
 from fairbai.service.reading.summary import percentage
 
 HERE = Path(__file__).with_name("pages")
+EARLIER = "An earlier version created the experiment: only counts, sums and tickets were compared."
 TITLES = {
     "shares": "Shares of the trials",
     "means": "Means, with intervals valid at all times",
@@ -135,7 +136,8 @@ def _replay(audit: Audit) -> str:
     if replay is None:
         return "<p>The log has not been replayed.</p>"
     differs = _differences(len(replay["differences"]))
-    return f"<p>The log was replayed at {escape(replay['at'])}: {replay['checked']:,} events, {differs}.</p>"
+    note = f" {EARLIER}" if replay["earlier"] else ""
+    return f"<p>The log was replayed at {escape(replay['at'])}: {replay['checked']:,} events, {differs}.{note}</p>"
 
 
 def _differences(count: int) -> str:

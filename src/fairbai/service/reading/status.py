@@ -42,6 +42,8 @@ def described(row: Row[Any], book: Book, now: Status) -> answers.Status:
         "threshold": finite(now.threshold),
         "progress": _progress(book, now),
         "proved": now.proved and not book.closed_undecided,
+        "doubts": book.doubts(),
+        "hints": list(now.hints),
         "closed": row.closed,
         **book.answer(),
         "expected_trials_to_go": _to_go(book, now),

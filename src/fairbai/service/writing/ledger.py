@@ -5,6 +5,7 @@ operations, and writes events, tickets and states. Its results are returned only
 books that it touched are discarded and will be read again.
 """
 
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,7 @@ from fairbai.service.domain.refusals import Refusal, no_such_experiment
 from fairbai.service.storage.bulk import Chosen, inserting, replacing, updating
 from fairbai.service.storage.schema import events, experiments, history, tickets
 
+log = logging.getLogger("fairbai.service")
 MAX_BOOKS = 256  # in memory
 CHANGING = (
     *("version", "state", "decided", "stopped", "closed", "recommendation", "assigned", "observed"),
@@ -73,6 +75,9 @@ class Ledger:
                 units = self._open(connection, touched, operations)
                 results = [_apply(operation, units.get(operation.experiment)) for operation in operations]
                 _write(connection, units.values())
+            for unit in units.values():
+                if unit.book.doubted and not unit.was_doubted:
+                    _warn(unit)
             return results
         except BaseException:
             for experiment in touched:
@@ -137,6 +142,12 @@ def _apply(operation: Operation[Any], unit: UnitOfWork | None) -> Any:
         return operation.apply(unit)
     except Refusal as refusal:
         return refusal
+
+
+def _warn(unit: UnitOfWork) -> None:
+    """Log the first doubt about an experiment."""
+    first = unit.book.doubts()[0]
+    log.warning("experiment %s: doubt after %d trials: %s", unit.experiment, first["trial"], first["reason"])
 
 
 def _read_tickets(connection: Connection, unit: UnitOfWork, numbers: set[int]) -> None:

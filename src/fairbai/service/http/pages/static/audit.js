@@ -67,7 +67,9 @@ function settings(audit) {
   const undecided = audit.decided_after === null;
   const closed = undecided && audit.state === "closed";
   const over = closed ? "no, closed by hand" : "not yet";
-  const aim = `at most ${percent(delta, 3)} (${audit.promise.proved ? "proved" : "a heuristic aim, not proved"})`;
+  const doubted = audit.doubts.some(({ after_decision: late }) => !late);
+  const why = audit.promise.proved ? "proved" : doubted ? "the aim; in doubt" : "a heuristic aim, not proved";
+  const aim = `at most ${percent(delta, 3)} (${why})`;
   const first = [
     ["Started", moment(audit.created_at)],
     ["Trials", `${count(audit.trials)} (${count(audit.observed)} with a reward)`],
@@ -107,9 +109,10 @@ async function replay() {
   find("progress").hidden = true;
 }
 
-function conclude({ checked, differences, seconds }, when = "") {
+function conclude({ checked, differences, earlier, seconds }, when = "") {
   const what = `${plural(checked, "event")} in ${decimal(seconds, 2)} seconds${when}`;
-  if (differences.length === 0) tell(find("replayed"), `The replay matches the stored state: ${what}.`, "good");
+  const note = earlier ? " An earlier version created the experiment: only counts, sums and tickets were compared." : "";
+  if (differences.length === 0) tell(find("replayed"), `The replay matches the stored state: ${what}.${note}`, "good");
   else tell(find("replayed"), `The replay differs from the stored state (${what}): ${differences.join("; ")}`, "bad");
 }
 

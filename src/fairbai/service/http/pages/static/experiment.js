@@ -42,7 +42,8 @@ function show(status) {
   document.title = `${status.name} · fairbai`;
   say(find("name"), status.name);
   find("state").replaceChildren(badge(...state(status)));
-  find("sentence").classList.toggle("good", status.decided);
+  find("sentence").classList.toggle("good", status.decided && !doubted(status));
+  complain(find("doubts"), remarks(status));
   tiles(status);
   const family = status.config.family.kind;
   find("arms").replaceChildren(...status.arms.map((arm) => line(arm, family)));
@@ -70,8 +71,21 @@ function needed({ threshold, decided, stopped }) {
   return `of ${decimal(threshold, 3)} needed${stopped && !decided ? " before it was closed" : ""}`;
 }
 
-function ending({ decided, stopped, proved }) {
+/** Whether the rewards contradict the declared family, and did so by the time of the decision. */
+const doubted = ({ doubts }) => doubts.some(({ after_decision: late }) => !late);
+
+/** What speaks against the declared family, and what would suit the rewards better; null if there is nothing. */
+function remarks({ doubts, hints }) {
+  const when = ({ trial, after_decision: late }) => (late ? "after the decision" : `after ${plural(trial, "trial")}`);
+  const found = doubts.map((doubt) => `${doubt.reason} (found ${when(doubt)}).`);
+  const then = doubts.length ? ["For such rewards neither an answer nor the intervals are proved."] : [];
+  return [...found.slice(0, 3), ...then, ...hints.map((hint) => `${hint}.`)].join(" ") || null;
+}
+
+function ending(status) {
+  const { decided, stopped, proved } = status;
   if (stopped && !decided) return "closed without a decision";
+  if (doubted(status)) return decided ? "decision in doubt" : "until a decision, now in doubt";
   if (decided) return proved ? "proved decision" : "heuristic decision";
   return proved ? "until a proved decision" : "until a heuristic decision";
 }
