@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import fairbai as fb
-from tests.service.running import FORM, Local, address, ask, create, running, tell
+from fairbai.service.reading import verify
+from tests.service.running import FORM, Local, address, ask, create, opened, running, tell
 from tests.service.test_log import differences, expire
 
 LATER = 1e12  # seconds since 1970: every ticket is of age
@@ -110,6 +111,18 @@ def test_service_counts_by_itself_and_goes_on_after_a_restart(tmp_path: Path) ->
             time.sleep(0.05)
         assert counts(client, at) == (3, 0, 0, 0, 0)
     assert differences(tmp_path) == [[]]
+
+
+def test_held_rewards_on_postgresql(postgresql: str) -> None:
+    with running(postgresql) as client:
+        at = create(client, report_after=1000.0, silence=0.5)
+        tickets = [ticket["ticket"] for ticket in ask(client, at, 4)]
+        tell(client, at, {tickets[2]: 1.0, tickets[0]: 2.0})
+        assert counts(client, at) == (0, 4, 2, 0, 0)
+        assert expire(client, LATER) == 4
+        assert counts(client, at) == (4, 0, 0, 0, 0)
+    with opened(postgresql) as database:
+        assert [found for _, found in verify.verify(database)] == [[]]
 
 
 def test_many_tickets_of_one_ask_are_counted_in_order(client: Local, monkeypatch: pytest.MonkeyPatch) -> None:

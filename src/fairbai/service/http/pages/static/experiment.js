@@ -52,7 +52,7 @@ function show(status) {
 }
 
 function tiles(status) {
-  const { trials, observed, pending, late, expired, glr, threshold, created_at: created } = status;
+  const { trials, observed, pending, held, late, expired, glr, threshold, created_at: created } = status;
   say(find("trials"), count(trials));
   say(find("started"), `started ${age(created)}`);
   find("started").title = moment(created);
@@ -61,7 +61,7 @@ function tiles(status) {
   say(find("to-go"), status.stopped ? "0" : about(status.expected_trials_to_go));
   say(find("stop"), ending(status));
   say(find("pending"), count(pending));
-  say(find("observed"), `${count(observed)} received`);
+  say(find("observed"), held ? `${count(observed)} counted, ${count(held)} held` : `${count(observed)} received`);
   say(find("late"), count(late));
   say(find("expired"), `${count(expired)} expired`);
 }
