@@ -24,8 +24,8 @@ if TYPE_CHECKING:
         solve,
         solve_batch,
     )
-    from fairbai.experiment import Settling
-    from fairbai.identifier import Identifier, Status
+    from fairbai.experiment import Doubt, Settling
+    from fairbai.identifier import Identifier, Status, Trial
     from fairbai.planning import Plan, plan
     from fairbai.problems import Bernoulli, Exponential, Gaussian, Instance, Poisson, rates
     from fairbai.simulation import Runs, Study, Summary, simulate, sweep
@@ -36,6 +36,7 @@ __all__ = [
     "Allocation",
     "AllocationBatch",
     "Bernoulli",
+    "Doubt",
     "Exponential",
     "Gaussian",
     "Identifier",
@@ -48,6 +49,7 @@ __all__ = [
     "Status",
     "Study",
     "Summary",
+    "Trial",
     "environments",
     "lower_bound",
     "plan",

@@ -51,10 +51,10 @@ def simulated(
     place: int, sampling: S.SamplingRule, stopping: fb.stopping.StoppingRule
 ) -> tuple[np.ndarray, np.ndarray]:
     """The answers of three runs with an unknown code in this place, and the state in which the last one ended."""
-    setting = make_scenario(fb.Instance([1.0, 0.2, 0.1]), 0.1, sampling, stopping, False, 0, ROUNDS)
-    one, record = setting.experiment(), _empty_record(3, 1, 3, histogram=False, marks=0)
+    scenario = make_scenario(fb.Instance([1.0, 0.2, 0.1]), 0.1, sampling, stopping, False, 0, ROUNDS)
+    one, record = scenario.experiment(), _empty_record(3, 1, 3, histogram=False, marks=0)
     one.codes[place] = UNKNOWN
-    setting._compiled(0, np.array([stopping.level(0.1, 3)]), one, record)
+    scenario._compiled(0, np.array([stopping.level(0.1, 3)]), one, record)
     return record.answers, one.state
 
 

@@ -334,7 +334,7 @@ def test_equal_means_are_no_evidence(family: fb.Gaussian, rule: StoppingRule) ->
 
 @rules
 def test_identifier_decides_when_the_ratio_reaches_the_threshold(rule: StoppingRule) -> None:
-    ident = fb.Identifier(3, delta=0.1, stopping=rule)
+    ident = fb.Identifier(3, delta=0.1, family=fb.Gaussian(), stopping=rule)
     while not ident.decided:
         before = ident.status()
         assert before.glr < before.threshold
@@ -350,7 +350,7 @@ def test_rules_from_the_quickest_to_the_slowest() -> None:
     """On the same rewards."""
     trials = []
     for rule in RULES:
-        ident = fb.Identifier(3, delta=0.1, stopping=rule, sampling=fb.sampling.TrackAndStop())
+        ident = fb.Identifier(3, delta=0.1, family=fb.Gaussian(), stopping=rule, sampling=fb.sampling.TrackAndStop())
         while not ident.decided:
             arm = ident.ask()
             ident.tell(arm, [0.0, 2.0, 1.0][arm])

@@ -1,6 +1,7 @@
 """One running experiment in memory: assign, observe, reconsider, settle, decide."""
 
+from fairbai.experiment.doubts import Doubt
 from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.settling import Settling
 
-__all__ = ["Experiment", "Settling"]
+__all__ = ["Doubt", "Experiment", "Settling"]

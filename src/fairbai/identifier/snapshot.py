@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 VERSION = 2
 FIRST_VERSION = 1  # without a digest, trials that are given up, and the alpha of a mixture (which was 0)
-FIXED = ("arms", "delta", "family", "rates", "sampling", "stopping", "settle", "seed")
+FIXED = ("arms", "delta", "family", "rates", "sampling", "stopping", "settle", "seed", "report_after", "silence")
 """What must not change in the course of an experiment: the proof holds for a configuration that was fixed before."""
 
 ROWS = {
@@ -50,19 +50,29 @@ def write(identifier: "Identifier") -> dict[str, Any]:
         "stopping": identifier.stopping.for_arms(len(identifier.arms)).to_dict(),
         "settle": settling_form(identifier.settle),
         "seed": identifier.seed,
+        **_late_rewards(identifier),
     }
     return {"version": VERSION, **fixed, "digest": _digest(fixed), **changing(identifier)}
 
 
 def _digest(form: dict[str, Any]) -> str:
     """The SHA-256 of the configuration in a snapshot."""
-    text = json.dumps({name: form[name] for name in FIXED}, sort_keys=True, separators=(",", ":"), default=repr)
+    text = json.dumps(
+        {name: form[name] for name in FIXED if name in form}, sort_keys=True, separators=(",", ":"), default=repr
+    )
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _late_rewards(identifier: "Identifier") -> dict[str, Any]:
+    """How late rewards are counted; nothing if that is when they are told, as in snapshots of older versions."""
+    opened = identifier.procedure.open_trials
+    return {} if opened is None else {"report_after": opened.report_after, "silence": opened.silence}
 
 
 def changing(identifier: "Identifier") -> dict[str, Any]:
     """The part of a snapshot that trials change."""
     decision, experiment = identifier.procedure.decision, identifier.procedure.experiment
+    opened = identifier.procedure.open_trials
     return {
         "state": {name: experiment.state[row].tolist() for name, row in ROWS.items()},
         "start": float(experiment.scalars[rows.START]),
@@ -76,6 +86,8 @@ def changing(identifier: "Identifier") -> dict[str, Any]:
             "glr": decision.glr,
             "threshold": decision.threshold,
         },
+        **({} if opened is None else {"trials": opened.to_dict()}),
+        "doubts": identifier.procedure.doubts.to_dict(),
     }
 
 
@@ -103,6 +115,8 @@ def read(
             stopping=StoppingRule.from_dict(form["stopping"]),
             settle=checked_settling(form["settle"]),
             seed=form["seed"],
+            report_after=form.get("report_after"),
+            silence=form.get("silence"),
         )
         if form["digest"] != _digest(form):
             raise ValueError("its configuration was edited: delta and all rules must be fixed before the experiment")
@@ -136,6 +150,12 @@ def _restore(procedure: Procedure, form: dict[str, Any]) -> None:
     floors("weights", state[rows.WEIGHT], arms)
     scalars[rows.START] = number("start", form["start"], 0.0, 1e300, "at least 0")
     experiment.recount()
+    if (opened := procedure.open_trials) is not None:
+        opened.restore(form["trials"], experiment.family, experiment.round)
+        if (counts[1] + opened.of_each_arm() > counts[0]).any():
+            raise ValueError("trials must be some of those that are assigned and not observed")
+    if "doubts" in form:  # snapshots of earlier versions have none: their tests start afresh
+        procedure.doubts.restore(form["doubts"])
     if form["decision"] is not None:
         procedure.decision = _decision(form["decision"], arms, experiment.round)
 

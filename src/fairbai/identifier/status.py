@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fairbai.experiment.doubts import Doubt
 from fairbai.problems.checks import Array
 
 
@@ -23,11 +24,15 @@ class Status:
         ceilings: The share that every arm may have at most; 1 where there is no such limit.
         glr: Generalised likelihood ratio of the pair that is hardest to tell apart.
         threshold: What that ratio has to reach.
-        proved: Whether the threshold is proved to err with probability at most delta for this family.
+        proved: Whether the threshold is proved to err with probability at most delta for this family, and the rewards
+            have not contradicted the family; after the decision: whether that was so at the decision.
+        doubts: What the rewards contradict the declared family by, oldest first; see docs/doubts.md.
+        hints: What would suit the rewards better than the present settings.
         decided: Whether the answer is found; it never changes after that.
         stopped: Whether, besides, all floors are met.
         recommendation: The label of the best arm so far, final when ``decided``; None before every arm has a reward.
         expected_remaining: About how many trials are still needed; inf as long as nothing can be said.
+        late: Rewards that were told after the age of ``report_after`` and are not counted.
     """
 
     arms: tuple[Hashable, ...]
@@ -40,7 +45,10 @@ class Status:
     glr: float
     threshold: float
     proved: bool
+    doubts: tuple[Doubt, ...]
+    hints: tuple[str, ...]
     decided: bool
     stopped: bool
     recommendation: Hashable | None
     expected_remaining: float
+    late: int = 0

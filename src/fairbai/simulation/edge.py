@@ -12,6 +12,7 @@ from fairbai.experiment.settling import Settling
 from fairbai.kernels.loop import edges as kernels
 from fairbai.kernels.loop.records import Record
 from fairbai.problems.checks import Array, number, true_or_false, whole
+from fairbai.problems.configured import Form
 from fairbai.problems.instance import Instance
 from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import run_all
@@ -56,8 +57,8 @@ def simulate_edges(
     nodes: int = 1,
     draws: str = "quota",
     ledger: bool = True,
-    sampling: SamplingRule | None = None,
-    stopping: StoppingRule | None = None,
+    sampling: SamplingRule | Form | None = None,
+    stopping: StoppingRule | Form | None = None,
     settle: bool | Settling = False,
     runs: int = 1000,
     seed: int = 0,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from fairbai.experiment import Settling
 from fairbai.problems.checks import whole
+from fairbai.problems.configured import Form
 from fairbai.problems.instance import Instance
 from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import run_all
@@ -17,8 +18,8 @@ MAX_RUNS = 2**53
 def simulate(
     instance: Instance,
     deltas: float | Sequence[float] = 0.05,
-    sampling: SamplingRule | None = None,
-    stopping: StoppingRule | None = None,
+    sampling: SamplingRule | Form | None = None,
+    stopping: StoppingRule | Form | None = None,
     settle: bool | Settling = False,
     runs: int = 1000,
     seed: int = 0,

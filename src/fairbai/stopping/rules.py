@@ -54,6 +54,7 @@ class StoppingRule(Configured):
         code: Its number in ``kernels.stopping``.
     """
 
+    argument: ClassVar[str] = "stopping"
     proof: ClassVar[Proof | None]
     code: ClassVar[int]
 

@@ -5,19 +5,18 @@ state.
 """
 
 import math
-from typing import Any, Self
+from dataclasses import asdict
+from typing import Any, Self, cast
 
 import numpy as np
 
+from fairbai.experiment.open_trials import checked_silence
 from fairbai.identifier import Identifier, Status
 from fairbai.identifier.snapshot import FIRST_VERSION, changing
-from fairbai.problems.families import Family
-from fairbai.problems.rates import Rate
-from fairbai.sampling import SamplingRule
-from fairbai.service.domain.answers import Answer
+from fairbai.problems.short_forms import rates_of
+from fairbai.service.domain.answers import Answer, Doubt
 from fairbai.service.domain.encoding import decode, encode
 from fairbai.service.domain.promises import ROUNDING, Promises
-from fairbai.stopping import StoppingRule
 
 GROWTH = 1.05  # factor between the trials of two points of the history
 REVISION = 2
@@ -35,14 +34,18 @@ class Book:
     def __init__(self, config: dict[str, Any], identifier: Identifier) -> None:
         self.config = config
         self.labels: list[str] = config["arms"]
-        self.lease: float | None = config["lease"]
+        self.report_after: float | None = config.get("report_after")  # older experiments lack it
+        self.silence: float | None = config.get("silence")
+        self.lease: float | None = config["lease"] if self.report_after is None else self.report_after
         self.identifier = identifier
         self.revision = REVISION  # under which it was created
+        identifier.procedure.doubts.warned = True  # the ledger logs it, with the id, once it is committed
         self.version = 0  # events so far
         self.tickets = 0  # number of the next ticket
         self.next_point = 1  # trials at which the history gets its next point
         self.expired = [0] * len(self.labels)  # tickets per arm whose lease ran out and that have no reward
         self.late = 0  # rewards that came after the lease
+        self.held = 0  # rewards of tickets that are not of age
         self.closed: dict[str, Any] | None = None  # the answer when it was closed
         self.promises = Promises(identifier)
         self._progress: float | None = None  # evidence over threshold, as of the last look
@@ -57,6 +60,7 @@ class Book:
         book = cls(settings, Identifier.from_dict({**_fixed(settings), **identifier}))
         book.version, book.tickets, book.next_point = form["version"], form["tickets"], form["next_point"]
         book.expired, book.late, book.closed = form["expired"], form["late"], form["closed"]
+        book.held = form.get("held", 0)
         book.revision = revision_of(form)
         book._give_up_expired()
         book.observed = int(sum(identifier["state"]["observed"]))
@@ -107,6 +111,7 @@ class Book:
                 "late": self.late,
                 "closed": self.closed,
                 "promises": self.promises.to_dict(),
+                **({} if self.report_after is None else {"held": self.held}),
             }
         )
 
@@ -128,6 +133,22 @@ class Book:
             self.expired[arm] -= 1
         if expired:
             self._give_up_expired()
+
+    def hold(self, rewards: list[float], late: int) -> None:
+        """Keep rewards until their tickets are of age; ``late`` of them came after that, and are never counted."""
+        for reward in rewards:
+            self.identifier.family.statistic(reward)  # raises a ValueError for one that cannot be counted
+        self.held += len(rewards) - late
+        self.late += late
+
+    def count_due(self, arms: list[int], rewards: list[float | None]) -> None:
+        """Count tickets that are of age, with their rewards; those that stay silent without a value for it expire."""
+        pairs = list(zip(arms, rewards, strict=True))
+        known = [(arm, reward) for arm, reward in pairs if reward is not None]
+        if known:
+            self.identifier.tell([arm for arm, _ in known], [reward for _, reward in known])
+            self._counted(len(known))
+        self.expire([arm for arm, reward in pairs if reward is None])
 
     def tell_batch(self, pulls: list[int], sums: list[float]) -> None:
         """Count trials that were assigned elsewhere."""
@@ -163,6 +184,11 @@ class Book:
         return self.identifier.decided if self.closed is None else bool(self.closed["decided"])
 
     @property
+    def closed_undecided(self) -> bool:
+        """Whether it was closed without a decision; rewards that come later cannot decide it."""
+        return self.closed is not None and not self.decided
+
+    @property
     def stopped(self) -> bool:
         """Whether no more arms are given out."""
         return self.closed is not None or self.identifier.stopped
@@ -176,6 +202,16 @@ class Book:
     def answer(self) -> Answer:
         """What clients need to know after every call."""
         return {"decided": self.decided, "stopped": self.stopped, "recommendation": self.recommendation}
+
+    @property
+    def doubted(self) -> bool:
+        """Whether the rewards contradict the declared family."""
+        return bool(self.identifier.procedure.doubts.found)
+
+    def doubts(self) -> list[Doubt]:
+        """What the rewards contradict the declared family by, oldest first."""
+        found = self.identifier.procedure.doubts.listed(self.labels, quote="“{}”".format)
+        return [cast(Doubt, asdict(doubt)) for doubt in found]
 
     def look(self) -> Status:
         """Compute the progress, which is too slow to do at every reward, and when to do it again."""
@@ -208,13 +244,14 @@ def new_book(config: dict[str, Any]) -> Book:
     identifier = Identifier(
         arms=len(config["arms"]),
         delta=config["delta"],
-        family=Family.from_dict(config["family"]),
-        rates=Rate.from_dict(config["rates"]),
-        sampling=SamplingRule.from_dict(config["sampling"]),
-        stopping=StoppingRule.from_dict(config["stopping"]),
+        family=config["family"],
+        rates=rates_of(config["rates"], config["arms"]),
+        sampling=config["sampling"],
+        stopping=config["stopping"],
         settle=config["settle"],
         seed=config["seed"],
     )
+    checked_silence(config.get("silence"), identifier.family)
     form = identifier.to_dict()
     for name in ("rates", "sampling"):
         if form[name] is None:

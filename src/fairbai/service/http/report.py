@@ -21,13 +21,13 @@ EARLIER = "An earlier version created the experiment: only counts, sums and tick
 TITLES = {
     "shares": "Shares of the trials",
     "means": "Means, with intervals valid at all times",
-    "evidence": "Evidence for the answer",
+    "evidence": "Evidence and its threshold",
     "trials": "Trials over time",
 }
 
 
 SETTINGS = {
-    "delta": "Risk of a wrong answer (δ)",
+    "delta": "Target error probability (δ)",
     "family": "Rewards",
     "rates": "Guaranteed shares",
     "sampling": "Sampling rule",
@@ -35,6 +35,8 @@ SETTINGS = {
     "settle": "Settle the floors after the decision",
     "seed": "Seed",
     "lease": "Lease of a ticket",
+    "report_after": "Rewards count at the age of",
+    "silence": "Silence counts as",
 }
 
 
@@ -156,7 +158,7 @@ def _setting(name: str, value: Any, labels: list[str]) -> str:
         return "yes" if value else "no"
     if name == "delta":
         return percentage(value)
-    if name == "lease":
+    if name in ("lease", "report_after"):
         return f"{value:,g} s"
     if not isinstance(value, dict):
         return str(value)

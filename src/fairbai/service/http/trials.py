@@ -20,10 +20,10 @@ def key_of(request: Request) -> str | None:
     return key
 
 
-def ticket_number(ticket: str) -> int | None:
-    """The number of a ticket; None for the winner's."""
-    if ticket == operations.WINNER:
-        return None
+def ticket_number(ticket: str) -> int | str:
+    """The number of a ticket; its name if it was given out after the stop."""
+    if ticket in (operations.WINNER, operations.LEADER):
+        return ticket
     if not ticket.isascii() or not ticket.isdigit() or len(ticket) > 15 or str(int(ticket)) != ticket:
         raise operations.no_such_ticket(ticket)
     return int(ticket)

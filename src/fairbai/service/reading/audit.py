@@ -5,7 +5,15 @@ from fairbai.service.domain.answers import Audit, AuditedArm, AuditedGroup, Repl
 from fairbai.service.domain.book import Book
 from fairbai.service.reading.listing import state_of
 from fairbai.service.reading.reader import Reading
-from fairbai.service.reading.summary import percentage, quoted, short_of_floor, span
+from fairbai.service.reading.summary import (
+    closed_undecided,
+    count,
+    doubts_at_decision,
+    percentage,
+    quoted,
+    short_of_floor,
+    span,
+)
 
 
 def audited(reading: Reading, replay: Replayed | None) -> Audit:
@@ -36,6 +44,7 @@ def audited(reading: Reading, replay: Replayed | None) -> Audit:
         "kept": kept,
         "verdict": _verdict(status, book, kept),
         "findings": _findings(status, book),
+        "doubts": status["doubts"],
         "replay": replay,
     }
 
@@ -123,25 +132,43 @@ def _promised(status: Status, book: Book) -> list[str]:
 
 
 def _promised_error(status: Status) -> str:
+    if status["closed"] and not status["decided"]:
+        return (
+            "The experiment was closed by hand, without a decision: nothing is guaranteed about the arm that was ahead."
+        )
     what = "The recommendation" if status["decided"] else "A decision"
     error = f"{what} is wrong with probability at most {percentage(status['config']['delta'])}"
+    if doubts_at_decision(status):
+        return f"{error} (the target; not proved, as the rewards contradict the declared family)."
     return f"{error} (proved)." if status["proved"] else f"{error} (a heuristic target, not proved)."
 
 
 def _findings(status: Status, book: Book) -> list[str]:
-    promises, findings = book.promises, []
+    promises = book.promises
+    findings = [closed_undecided(status)] if book.closed_undecided else []
     if promises.watched and not promises.batched:
         behind = promises.behind()
-        arm = behind.index(max(behind))
+        arm, until = behind.index(max(behind)), "close" if book.closed_undecided else "decision"
         findings.append(
-            f"Before the decision, {quoted(book.labels[arm])} was up to {behind[arm]:.2f} trials behind its floor; "
+            f"Before the {until}, {quoted(book.labels[arm])} was up to {behind[arm]:.2f} trials behind its floor; "
             "no arm was further behind."
         )
     if promises.batched:
         findings.append("Some trials were assigned outside the service, so the shares are judged at the stop.")
     if status["stopped"] and not promises.none:
         findings += _at_the_end(status, book)
-    return findings
+    return findings + _doubts(status)
+
+
+def _doubts(status: Status) -> list[str]:
+    """What speaks against the declared family, and what could not be tested."""
+    sentences = []
+    for doubt in status["doubts"]:
+        when = "after the decision" if doubt["after_decision"] else f"after {count(doubt['trial'], 'trial')}"
+        sentences.append(f"{doubt['reason']} (found {when}).")
+    if doubts_at_decision(status):
+        sentences.append("For such rewards neither the error probability nor the intervals of the means are proved.")
+    return sentences + [f"{hint}." for hint in status["hints"]]
 
 
 def _at_the_end(status: Status, book: Book) -> list[str]:

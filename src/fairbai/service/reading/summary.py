@@ -4,7 +4,7 @@ import math
 
 from fairbai.allocation import price_of_fairness
 from fairbai.problems import Instance
-from fairbai.service.domain.answers import Arm, Status, Summary
+from fairbai.service.domain.answers import Arm, Doubt, Status, Summary
 from fairbai.service.domain.promises import ROUNDING
 from fairbai.service.reading.listing import state_of
 from fairbai.service.reading.reader import Reading
@@ -15,10 +15,11 @@ def summarised(reading: Reading) -> Summary:
     status = reading.status
     price = fairness_trials(reading) if reading.book.decided else None
     return {
-        "sentence": _sentence(status, price),
+        "sentence": _sentence(status, price) + _doubted(status),
         "state": state_of(status["decided"], status["closed"]),
+        "decided": status["decided"],
         "best": status["recommendation"],
-        "confidence": 1.0 - status["config"]["delta"],
+        "target_confidence": 1.0 - status["config"]["delta"],
         "proved": status["proved"],
         "trials": status["trials"],
         "floors_met": not short_of_floor(status),
@@ -53,17 +54,22 @@ def _sentence(status: Status, price: float | None) -> str:
     if status["decided"]:
         return _decided(status, price)
     if status["trials"] == 0:
-        return "It was closed before the first trial." if status["closed"] else "No trials yet."
+        return "Closed by hand before the first trial." if status["closed"] else "No trials yet."
     if status["closed"]:
-        return f"Closed after {trials}, without a decision: {_leader(status)}."
+        return closed_undecided(status)
     return f"No decision yet after {trials}: {_leader(status)}.{_ahead(status)}"
+
+
+def closed_undecided(status: Status) -> str:
+    """The sentence of an experiment that was closed without a decision; late rewards do not change it."""
+    arm = status["recommendation"]
+    ahead = "not every arm had a reward" if arm is None else f"{quoted(arm)} was ahead, but need not be best"
+    return f"Closed by hand after {count(status['trials'], 'trial')}, without a decision: {ahead}."
 
 
 def _leader(status: Status) -> str:
     if status["recommendation"] is None:
         return "not every arm has a reward"
-    if status["closed"]:  # late rewards do not change the answer
-        return f"{quoted(status['recommendation'])} was ahead"
     if len(tied := _best(status)) > 1:
         return f"{listed(tied)} look equally good"
     confidence = f"{percentage(1.0 - status['config']['delta'])} confidence requires"
@@ -90,7 +96,11 @@ def _ahead(status: Status) -> str:
 def _decided(status: Status, price: float | None) -> str:
     confidence = f"{percentage(1.0 - status['config']['delta'])} confidence"
     sure = f"with {confidence}" if status["proved"] else f"by a rule that aims at {confidence} and is not proved"
-    parts = [f"{quoted(str(status['recommendation']))} is best, {sure}, after {count(status['trials'], 'trial')}"]
+    seems = "is"
+    if doubts_at_decision(status):
+        seems, sure = "looks", f"but without the {confidence} that was the aim"
+    best = f"{quoted(str(status['recommendation']))} {seems} best"
+    parts = [f"{best}, {sure}, after {count(status['trials'], 'trial')}"]
     if not status["stopped"]:
         rest = count(math.ceil(status["expected_trials_to_go"] or 0), "more trial")
         return f"{parts[0]}; {rest} until every arm has its guaranteed share."
@@ -100,6 +110,21 @@ def _decided(status: Status, price: float | None) -> str:
             cost = f"about {count(_rounded(price), 'trial')}" if price >= 1.0 else "no trials"
             parts.append(f"fairness cost {cost}")
     return "; ".join(parts) + "."
+
+
+def _doubted(status: Status) -> str:
+    """What the rewards contradict the declared family by: one more sentence, or nothing."""
+    if not status["doubts"]:
+        return ""
+    reason, others = status["doubts"][0]["reason"], len(status["doubts"]) - 1
+    more = f" (and {count(others, 'more doubt')})" if others else ""
+    since = "Not proved" if doubts_at_decision(status) else "In doubt since the decision"
+    return f" {since}: {reason[0].lower()}{reason[1:]}{more}."
+
+
+def doubts_at_decision(status: Status) -> list[Doubt]:
+    """The doubts up to the decision, because of which nothing is proved."""
+    return [doubt for doubt in status["doubts"] if not doubt["after_decision"]]
 
 
 def _shares(status: Status) -> str:

@@ -94,7 +94,7 @@ def _operation(experiment: str, event: Row[Any]) -> Operation[Any]:
         return Tell(experiment, None, list(zip(data["tickets"], data["rewards"], strict=True)))
     if event.kind == "batch":
         return Batch(experiment, event.key, data["pulls"], data["sums"])
-    if event.kind == "expired":
+    if event.kind in ("expired", "counted"):
         return Expire(experiment, None, data["tickets"])
     if event.kind == "closed":
         return Close(experiment)
@@ -151,7 +151,7 @@ class _Kept:
             self._compare_tickets(self._final)
             self._final = {}
         unit.keyed.clear()
-        for rows in (unit.new_tickets, unit.told, unit.expired, unit.new_points):
+        for rows in (unit.new_tickets, unit.told, unit.held, unit.expired, unit.new_points):
             rows.clear()
 
     def compared(self, unit: UnitOfWork) -> list[str]:

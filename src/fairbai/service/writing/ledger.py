@@ -5,6 +5,7 @@ operations, and writes events, tickets and states. Its results are returned only
 books that it touched are discarded and will be read again.
 """
 
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,7 @@ from fairbai.service.domain.refusals import Refusal, no_such_experiment
 from fairbai.service.storage.bulk import Chosen, inserting, replacing, updating
 from fairbai.service.storage.schema import events, experiments, history, tickets
 
+log = logging.getLogger("fairbai.service")
 MAX_BOOKS = 256  # in memory
 CHANGING = (
     *("version", "state", "decided", "stopped", "closed", "recommendation", "assigned", "observed"),
@@ -28,6 +30,7 @@ CHANGING = (
 
 INSERT_EVENTS, INSERT_TICKETS, INSERT_POINTS = inserting(events), inserting(tickets), replacing(history)
 UPDATE_TOLD = updating(tickets, ("experiment", "number"), ("reward",), waiting=false())
+UPDATE_HELD = updating(tickets, ("experiment", "number"), ("reward",))
 UPDATE_EXPIRED = updating(tickets, ("experiment", "number"), waiting=false())
 UPDATE_EXPERIMENTS = updating(experiments, ("id",), CHANGING)
 VERSIONS = Chosen(
@@ -72,6 +75,9 @@ class Ledger:
                 units = self._open(connection, touched, operations)
                 results = [_apply(operation, units.get(operation.experiment)) for operation in operations]
                 _write(connection, units.values())
+            for unit in units.values():
+                if unit.book.doubted and not unit.was_doubted:
+                    _warn(unit)
             return results
         except BaseException:
             for experiment in touched:
@@ -138,6 +144,12 @@ def _apply(operation: Operation[Any], unit: UnitOfWork | None) -> Any:
         return refusal
 
 
+def _warn(unit: UnitOfWork) -> None:
+    """Log the first doubt about an experiment."""
+    first = unit.book.doubts()[0]
+    log.warning("experiment %s: doubt after %d trials: %s", unit.experiment, first["trial"], first["reason"])
+
+
 def _read_tickets(connection: Connection, unit: UnitOfWork, numbers: set[int]) -> None:
     for number, arm, expires_at, waiting, reward in TICKETS.run(connection, numbers, of_experiment=unit.experiment):
         unit.tickets[number] = Ticket(arm, expires_at, bool(waiting), reward)
@@ -158,6 +170,7 @@ def _write(connection: Connection, units: Iterable[UnitOfWork]) -> None:
     for statement, name in (
         (INSERT_EVENTS, "new_events"),
         (INSERT_TICKETS, "new_tickets"),
+        (UPDATE_HELD, "held"),
         (UPDATE_TOLD, "told"),
         (UPDATE_EXPIRED, "expired"),
         (INSERT_POINTS, "new_points"),

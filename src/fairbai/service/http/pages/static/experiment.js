@@ -42,7 +42,8 @@ function show(status) {
   document.title = `${status.name} · fairbai`;
   say(find("name"), status.name);
   find("state").replaceChildren(badge(...state(status)));
-  find("sentence").classList.toggle("good", status.decided);
+  find("sentence").classList.toggle("good", status.decided && !doubted(status));
+  complain(find("doubts"), remarks(status));
   tiles(status);
   const family = status.config.family.kind;
   find("arms").replaceChildren(...status.arms.map((arm) => line(arm, family)));
@@ -51,22 +52,40 @@ function show(status) {
 }
 
 function tiles(status) {
-  const { trials, observed, pending, late, expired, glr, threshold, created_at: created } = status;
+  const { trials, observed, pending, held, late, expired, glr, threshold, created_at: created } = status;
   say(find("trials"), count(trials));
   say(find("started"), `started ${age(created)}`);
   find("started").title = moment(created);
   say(find("evidence-now"), decimal(glr, 3));
-  say(find("threshold"), known(threshold) ? `of ${decimal(threshold, 3)} needed` : "waiting for first rewards");
+  say(find("threshold"), known(threshold) ? needed(status) : "waiting for first rewards");
   say(find("to-go"), status.stopped ? "0" : about(status.expected_trials_to_go));
   say(find("stop"), ending(status));
   say(find("pending"), count(pending));
-  say(find("observed"), `${count(observed)} received`);
+  say(find("observed"), held ? `${count(observed)} counted, ${count(held)} held` : `${count(observed)} received`);
   say(find("late"), count(late));
   say(find("expired"), `${count(expired)} expired`);
 }
 
-function ending({ decided, stopped, proved }) {
+/** Rewards that come after a close may still raise the evidence above the threshold: too late. */
+function needed({ threshold, decided, stopped }) {
+  return `of ${decimal(threshold, 3)} needed${stopped && !decided ? " before it was closed" : ""}`;
+}
+
+/** Whether the rewards contradict the declared family, and did so by the time of the decision. */
+const doubted = ({ doubts }) => doubts.some(({ after_decision: late }) => !late);
+
+/** What speaks against the declared family, and what would suit the rewards better; null if there is nothing. */
+function remarks({ doubts, hints }) {
+  const when = ({ trial, after_decision: late }) => (late ? "after the decision" : `after ${plural(trial, "trial")}`);
+  const found = doubts.map((doubt) => `${doubt.reason} (found ${when(doubt)}).`);
+  const then = doubts.length ? ["For such rewards neither an answer nor the intervals are proved."] : [];
+  return [...found.slice(0, 3), ...then, ...hints.map((hint) => `${hint}.`)].join(" ") || null;
+}
+
+function ending(status) {
+  const { decided, stopped, proved } = status;
   if (stopped && !decided) return "closed without a decision";
+  if (doubted(status)) return decided ? "decision in doubt" : "until a decision, now in doubt";
   if (decided) return proved ? "proved decision" : "heuristic decision";
   return proved ? "until a proved decision" : "until a heuristic decision";
 }
