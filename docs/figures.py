@@ -172,7 +172,7 @@ def thresholds(runs: int) -> Figure:
 def _threshold(rule: fb.stopping.StoppingRule, count: int) -> float:
     """The threshold where two leading arms of ten have so many trials, and just about enough evidence."""
     gap = 2.0 * np.sqrt(8.0 / count)
-    ident = fb.Identifier(10, delta=0.05, stopping=rule, settle=False)
+    ident = fb.Identifier(10, delta=0.05, family=fb.Gaussian(), stopping=rule, settle=False)
     ident.tell_batch([count] * 10, [count * gap, 0.0, *[-100.0 * count] * 8])
     return ident.status().threshold
 
@@ -206,7 +206,7 @@ def cell(runs: int) -> Figure:
 
     place = environments.WirelessCell.paper()
     floors = 0.9 / place.means / (1.0 / place.means).sum()
-    ident = fb.Identifier(10, delta=0.05, rates=fb.rates.Constant(floors), seed=1)
+    ident = fb.Identifier(10, delta=0.05, family=fb.Gaussian(), rates=fb.rates.Constant(floors), seed=1)
     status = environments.play(gymnasium.make("fairbai/WirelessCell-v0"), ident, seed=1)
     figure, (left, right) = style.panels(11.0, 6.0, columns=2, width_ratios=[1.5, 1.0])
     environments.draw_cell(place, left, shares=status.shares, floors=status.floors)

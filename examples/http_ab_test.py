@@ -99,6 +99,9 @@ def report(status: dict) -> None:
         counts = f"{arm['assigned']:>9,}{arm['share']:>8.1%}{arm['floor']:>7.0%}{arm['mean']:>11.1%}"
         print(f"{arm['arm']:<12}{counts}   {low:.1%} to {high:.1%}")
     print(f"\nEvidence {status['glr']:.1f} of {status['threshold']:.1f} needed, after {status['trials']:,} visitors.")
+    if not status["decided"]:
+        print(f"Closed by hand without a decision; {status['recommendation']!r} was ahead.")
+        return
     proof = "this is proved" if status["proved"] else "this is not proved"
     print(f"Decision: show {status['recommendation']!r}; it is wrong with probability at most {DELTA:.0%} ({proof}).")
 

@@ -62,7 +62,7 @@ def main() -> None:
     env = gymnasium.make("fairbai/WirelessCell-v0", cell=cell)
     rates = floors(cell)
     print("Scheduling (the first run compiles the kernels, which takes up to two minutes) ...", flush=True)
-    status = schedule(env, fb.Identifier(cell.ues, DELTA, rates=rates, seed=options.seed), options.seed)
+    status = schedule(env, fb.Identifier(cell.ues, DELTA, fb.Gaussian(), rates=rates, seed=options.seed), options.seed)
     print("\n".join(table(cell, status)))
     print(f"UE {status.recommendation} has the best channel; it took {status.assigned.sum():,} slots to find out.")
     print(f"The answer is wrong with probability at most {DELTA:.0%}. Every UE got its floor or more.")

@@ -10,7 +10,7 @@ IDENTIFIER = """
 import fairbai as fb
 
 for rates in (fb.rates.Constant(0.1), fb.rates.Bounded(0.1, 0.8)):
-    ident = fb.Identifier(2, delta=0.1, rates=rates, seed=1)
+    ident = fb.Identifier(2, delta=0.1, family="gaussian", rates=rates, seed=1)
     for _ in range(4):
         ident.tell(ident.ask(), 0.0)
     ident.policy(2)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         solve_batch,
     )
     from fairbai.experiment import Doubt, Settling
-    from fairbai.identifier import Identifier, Status
+    from fairbai.identifier import Identifier, Status, Trial
     from fairbai.planning import Plan, plan
     from fairbai.problems import Bernoulli, Exponential, Gaussian, Instance, Poisson, rates
     from fairbai.simulation import Runs, Study, Summary, simulate, sweep
@@ -49,6 +49,7 @@ __all__ = [
     "Status",
     "Study",
     "Summary",
+    "Trial",
     "environments",
     "lower_bound",
     "plan",

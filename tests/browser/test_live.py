@@ -57,9 +57,19 @@ def test_closing_asks_first(site: Site) -> None:
     assert site.client.status(experiment)["closed"] is False
     page.get_by_role("button", name="Close experiment").click()
     page.get_by_role("button", name="End permanently").click()
-    expect(page.locator("#state")).to_have_text("Closed")
+    expect(page.locator("#state")).to_have_text("Closed without a decision")
     expect(page.locator("#close")).to_be_disabled()
     assert site.client.status(experiment)["closed"] is True
+    expect(page.locator("#sentence")).to_contain_text("Closed by hand after 10 trials, without a decision")
+    expect(page.locator("#stop")).to_have_text("closed without a decision")
+    visitor.open("/")
+    row = page.get_by_role("row", name="closed by hand")
+    expect(row).to_contain_text("Closed without a decision")
+    expect(row).to_contain_text("(was ahead)")
+    visitor.open(f"/experiments/{experiment}/audit")
+    expect(page.locator("#state")).to_have_text("Closed without a decision")
+    expect(page.locator("#settings")).to_contain_text("unknown (the aim was")
+    expect(page.locator("#settings")).not_to_contain_text("at most")
     visitor.check()
 
 

@@ -229,7 +229,7 @@ def test_database_of_another_version(capsys: Capture, tmp_path: Path, database: 
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("sqlite:///nowhere.db", "there is no such file"),
+        ("sqlite:///nowhere.db", "no such file"),
         ("mysql://somewhere/x", "must be SQLite or PostgreSQL, got mysql"),
         ("postgresql://nobody:secret@127.0.0.1:1/x", "postgresql://nobody:***@127.0.0.1:1/x: "),
     ],

@@ -13,6 +13,7 @@ import pytest
 
 import fairbai as fb
 from fairbai.planning.expected import trials_until_stop
+from fairbai.problems.short_forms import FAMILY_MISSING
 from tests.cli.commands import Capture, complaint, help_of, report, run
 
 
@@ -52,6 +53,11 @@ def agrees(found: dict[str, Any], instance: fb.Instance, delta: float) -> None:
     assert [arm["weight_without_floors"] for arm in arms] == free.weights.tolist()
 
 
+def family_for(command: str, flags: str) -> list[str]:
+    """What ``plan`` needs beside these flags, which do not name a family."""
+    return ["--family", "gaussian"] if command == "plan" and "--family" not in flags else []
+
+
 FLAGS = [
     ("--means 1 0.5 0", fb.Instance([1.0, 0.5, 0.0]), 0.05),
     ("--means 1 -0.5 -1e-3", fb.Instance([1.0, -0.5, -0.001]), 0.05),
@@ -89,7 +95,7 @@ FLAGS = [
 def test_json_has_the_numbers_of_the_library(
     capsys: Capture, command: str, flags: str, instance: fb.Instance, delta: float
 ) -> None:
-    found = report(capsys, command, *flags.split())
+    found = report(capsys, command, *flags.split(), *family_for(command, flags))
     agrees(found, instance, delta)
     if command == "solve":
         planned = fb.plan(instance, delta=delta)
@@ -184,7 +190,7 @@ def test_plan_takes_labels_and_prints_what_python_prints(capsys: Capture) -> Non
     found = fb.plan([0.12, 0.10], "bernoulli", arms=["new", "old"])
     assert run(capsys, *arguments) == f"{found}\n"
     assert [arm["arm"] for arm in report(capsys, *arguments)["arms"]] == ["new", "old"]
-    wrong = complaint(capsys, "plan", "--means", "1", "0", "--arms", "new", "old", "other")
+    wrong = complaint(capsys, "plan", "--means", "1", "0", "--family", "gaussian", "--arms", "new", "old", "other")
     assert wrong == "arms must be as many as means (2), got 3"
 
 
@@ -199,7 +205,7 @@ def test_infinite_times_are_told_and_are_null_in_json(capsys: Capture) -> None:
 
 
 def test_plan_needs_a_share_for_every_arm(capsys: Capture) -> None:
-    wrong = complaint(capsys, "plan", "--means", "1", "0", "--floors", "1", "0")
+    wrong = complaint(capsys, "plan", "--means", "1", "0", "--family", "gaussian", "--floors", "1", "0")
     assert "floors must leave a share for every arm: nothing is left for 1" in wrong
 
 
@@ -218,11 +224,56 @@ def test_examples_in_the_help_run(capsys: Capture, command: str) -> None:
 def test_file_in_the_help_runs(capsys: Capture, toml: Callable[[str], str], command: str) -> None:
     text = help_of(capsys, command)
     keys = [line.strip() for line in text.splitlines() if line.startswith("  ") and " = " in line]
-    assert {key.split(" = ")[0] for key in keys} == {"means", "family", "rates", "delta"}
+    assert {key.split(" = ")[0] for key in keys} == {"arms", "means", "family", "rates", "delta"}
     assert run(capsys, command, "--file", toml("\n".join(keys)))
 
 
+# Short forms
+
+
+SHORT = [
+    ("--floors a=0.2 c=0.1", "rates = { a = 0.2, c = 0.1 }", fb.rates.Constant([0.2, 0.0, 0.1])),
+    ("--floors 0.1", "rates = 0.1", fb.rates.Constant(0.1)),
+    ("--floors 0.1 0.2 0.3", "rates = [0.1, 0.2, 0.3]", fb.rates.Constant([0.1, 0.2, 0.3])),
+    ("--rates gap --p0 0.5", "rates = { kind = 'gap', p0 = 0.5 }", fb.rates.Gap(0.5)),
+    (
+        "--floors a=0.2 --ceilings c=0.4 --group b,c:0.5",
+        "rates = { kind = 'bounded', floor.a = 0.2, ceiling.c = 0.4, groups = [{ arms = ['b', 'c'], floor = 0.5 }] }",
+        fb.rates.Bounded([0.2, 0.0, 0.0], [1.0, 1.0, 0.4], [fb.rates.Group([1, 2], 0.5)]),
+    ),
+    (
+        "--group a,2:0.5",
+        "rates = { kind = 'bounded', groups = [{ arms = ['a', 2], floor = 0.5 }] }",
+        fb.rates.Bounded(groups=[fb.rates.Group([0, 2], 0.5)]),
+    ),
+]
+
+
+@pytest.mark.parametrize("command", ["solve", "plan"])
+@pytest.mark.parametrize(("flags", "line", "rates"), SHORT, ids=[flags for flags, *_ in SHORT])
+def test_shares_by_label_are_the_rates_that_they_stand_for(
+    capsys: Capture, toml: Callable[[str], str], command: str, flags: str, line: str, rates: fb.rates.Rate
+) -> None:
+    question = "--means 0.3 0.2 0.1 --family bernoulli --arms a b c"
+    assert report(capsys, command, *question.split(), *flags.split())["rates"] == rates.to_dict()
+    name = toml(f"means = [0.3, 0.2, 0.1]\narms = ['a', 'b', 'c']\nfamily = 'bernoulli'\n{line}")
+    found = report(capsys, command, "--file", name)
+    assert found["rates"] == rates.to_dict()
+    assert [arm["arm"] for arm in found["arms"]] == ["a", "b", "c"]
+
+
+def test_solve_prints_labels(capsys: Capture) -> None:
+    text = run(capsys, "solve", *["--means", "1", "0.8", "0.5", "--arms", "x", "y", "z", "--group", "y,z:0.9"])
+    assert text.startswith("best arm x of 3 gaussian arms")
+    assert "arms y, z together: 0.9000, floor 0.9000" in text
+
+
 # Wrong input
+
+
+def test_plan_needs_a_family(capsys: Capture) -> None:
+    assert complaint(capsys, "plan", "--means", "1", "0") == FAMILY_MISSING
+    assert run(capsys, "solve", "--means", "1", "0")  # the paper's problem
 
 
 @pytest.mark.parametrize("command", ["solve", "plan"])
@@ -234,7 +285,10 @@ def test_file_in_the_help_runs(capsys: Capture, toml: Callable[[str], str], comm
         ("--means 1 nan", "means must be finite, got nan for arm 1"),
         ("--means 1 1 0", "means must have a single best arm"),
         ("--means 1 2 --family bernoulli", "means must be in (0, 1) for bernoulli arms, got 1.0 for arm 0"),
-        ("--means 1 2 --family cauchy", "kind must be one of bernoulli, exponential, gaussian, poisson, got 'cauchy'"),
+        (
+            "--means 1 2 --family cauchy",
+            "family must be one of bernoulli, exponential, gaussian, poisson, got 'cauchy'",
+        ),
         ("--means 1 2 --family poisson --variance 2", "poisson takes no parameters, got 'variance'"),
         ("--means 1 2 --variance 0", "variance must be positive, got 0.0 for arm 0"),
         ("--means 1 2 --variance 1 2 3", "variance must have one entry per arm (2), got 3"),
@@ -252,10 +306,13 @@ def test_file_in_the_help_runs(capsys: Capture, toml: Callable[[str], str], comm
         ("--means 1 2 --ceilings 0.4", "ceilings must sum to at least 1, got 0.8"),
         ("--means 1 2 --group 0,1", "group must be arms and a floor such as 2,3:0.5, got '0,1'"),
         ("--means 1 2 --group 0,2:0.5", "groups must hold arms below 2, got arm 2"),
+        ("--means 1 2 --arms a b --group a,c:0.5", "a group must hold arms of 'a', 'b', got 'c'"),
+        ("--means 1 2 --arms a b --floors c=0.5", "a floor must be for an arm of 'a', 'b', got 'c'"),
+        ("--means 1 2 --arms a b --floors a=0.5 0.2", "floors must be numbers, or all by label such as new=0.3, got"),
         ("--means 1 2 --rates gap", "gap takes p0: "),
         ("--means 1 2 --rates gap --p0 2", "p0 must be in [0, 1], got 2.0"),
         ("--means 1 2 --rates gap --p0 0.5 --temperature 2", "gap takes p0, got 'temperature'"),
-        ("--means 1 2 --rates linear --p0 0.5", "kind must be one of bounded, constant, "),
+        ("--means 1 2 --rates linear --p0 0.5", "rates must be one of bounded, constant, "),
         ("--means 1 2 --p0 0.5", "--p0 and --temperature belong to --rates, which is missing"),
         ("--means 1 2 --floors 0.1 --p0 0.5", "--p0 and --temperature belong to --rates"),
         ("--means 1 2 --delta 0.5", "delta must be in (0, 1/2), got 0.5"),
@@ -264,7 +321,7 @@ def test_file_in_the_help_runs(capsys: Capture, toml: Callable[[str], str], comm
     ],
 )
 def test_wrong_flags(capsys: Capture, command: str, flags: str, message: str) -> None:
-    assert message in complaint(capsys, command, *flags.split())
+    assert message in complaint(capsys, command, *flags.split(), *family_for(command, flags))
 
 
 @pytest.mark.parametrize("rate", ["0", "-5", "nan", "inf"])
@@ -276,15 +333,18 @@ def test_trials_a_day_must_be_positive(capsys: Capture, rate: str) -> None:
     ("text", "message"),
     [
         ("means = [1.0, 0.0", "question.toml"),
-        ("arms = 3", "question.toml may have the keys means, family, rates and delta, got 'arms'"),
+        ("floors = 3", "question.toml may have the keys arms, means, family, rates, delta, got 'floors'"),
+        ("means = [1, 0]\narms = 3", "arms must be as many as means (2), got 3"),
+        ("means = [1, 0]\narms = ['a', 'b']\nrates = { c = 0.1 }", "must be for an arm of 'a', 'b', got 'c'"),
         ("delta = 0.1", "means are missing: give --means or a file with means"),
         ("means = 'many'", "means must be numbers, got 'many'"),
         ("means = [1, 0]\ndelta = 'small'", "delta must be in (0, 1/2), got 'small'"),
-        ("means = [1, 0]\nrates = { kind = 'linear' }", "kind must be one of "),
-        ("means = [1, 0]\nrates = 0.1", "0.1"),
-        ("means = [1, 0]\nrates = [0.1, 0.2]", "0.1"),
+        ("means = [1, 0]\nrates = { kind = 'linear' }", "must be one of "),
+        ("means = [1, 0]\nrates = 0.6", "2 floors of 60 % add up to 120 %"),
+        ("means = [1, 0]\nrates = [0.1, 0.2, 0.1]", "rates must have one entry per arm (2), got 3"),
+        ("means = [1, 0]\nrates = { a = 0.1 }", "must be for an arm of 0, 1, got 'a'"),
         ("means = [1, 0]\nfamily = 3", "3"),
-        ("means = [1, 0]\nfamily = { variance = 3 }", "kind must be one of "),
+        ("means = [1, 0]\nfamily = { variance = 3 }", "must be one of "),
     ],
 )
 def test_wrong_files(capsys: Capture, toml: Callable[[str], str], text: str, message: str) -> None:

@@ -29,7 +29,12 @@ def test_keys(capsys: Capture, database: list[str]) -> None:
 
 def test_verify(capsys: Capture, database: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     run(capsys, "keys", "create", "--role", "reader", *database)  # which makes the tables
-    assert json.loads(run(capsys, "verify", *database)) == {"experiments": 0, "different": 0, "differences": {}}
+    assert json.loads(run(capsys, "verify", *database)) == {
+        "experiments": 0,
+        "different": 0,
+        "differences": {},
+        "earlier": [],
+    }
 
     def found(opened: Any) -> list[tuple[str, list[str]]]:
         return [("a", []), ("b", ["pulls differ"])]
@@ -37,4 +42,4 @@ def test_verify(capsys: Capture, database: list[str], monkeypatch: pytest.Monkey
     monkeypatch.setattr("fairbai.service.reading.verify.verify", found)
     assert main(["verify", *database]) == 1
     form = json.loads(capsys.readouterr().out)
-    assert form == {"experiments": 2, "different": 1, "differences": {"a": [], "b": ["pulls differ"]}}
+    assert form == {"experiments": 2, "different": 1, "differences": {"a": [], "b": ["pulls differ"]}, "earlier": []}

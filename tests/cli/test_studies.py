@@ -94,10 +94,11 @@ def test_simulate_draws_figures(capsys: Capture, study: Path) -> None:
 
 
 def test_simulate_tries_a_plan_out(capsys: Capture, study: Path) -> None:
-    printed = run(capsys, "plan", "--means", "1", "0", "--floors", "0.2", "--delta", "0.1", "--json")
+    question = ["--means", "1", "0", "--family", "gaussian", "--floors", "0.2", "--delta", "0.1"]
+    printed = run(capsys, "plan", *question, "--json")
     (study / "plan.json").write_text(printed, encoding="utf-8")
     found = json.loads(run(capsys, "simulate", "plan.json", "--quiet", "--json", "--runs", "20"))
-    planned = fb.plan([1.0, 0.0], rates=0.2, delta=0.1)
+    planned = fb.plan([1.0, 0.0], "gaussian", rates=0.2, delta=0.1)
     runs = fb.simulate(planned.instance, 0.1, stopping=planned.stopping, settle=True, runs=20)
     names = {"instance": "plan", "sampling": "fair_top_two", "stopping": "proved", "settle": True}
     assert found == [names | runs.summary().to_dicts()[0]]
@@ -207,7 +208,7 @@ def test_real_ctrl_c_and_on(capsys: Capture, study: Path) -> None:
         (STUDY.replace("runs = 5", "runs = 0"), "runs must be a whole number from 1 to 9007199254740992, got 0"),
         (STUDY.replace("seed = 3", "seed = -3"), "seed must be a whole number from 0 to 2**63 - 1, got -3"),
         (STUDY.replace("[0.3, 0.2]", "[0.3, 0.3]"), "deltas must be one or more different numbers, got [0.3, 0.3]"),
-        (STUDY.replace("fair_top_two", "two_top"), "kind must be one of "),
+        (STUDY.replace("fair_top_two", "two_top"), "must be one of "),
         (STUDY.replace("floor = ", "flour = "), "constant takes floor, got 'flour'"),
         (STUDY.replace("[false, true]", "3"), "settle must be "),
     ],

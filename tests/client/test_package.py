@@ -16,4 +16,6 @@ except ModuleNotFoundError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stdout == "fairbai.client needs httpx: pip install 'fairbai[service]'\n", done.stderr
+    assert done.stdout == "fairbai.client needs httpx: pip install '.[service]' in a clone of the repository\n", (
+        done.stderr
+    )

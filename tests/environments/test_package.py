@@ -10,7 +10,7 @@ import pytest
 import fairbai.environments
 from tests.processes import run_python
 
-NEEDED = "fairbai.environments needs mobile-env and gymnasium: pip install 'fairbai[wireless]'"
+NEEDED = "fairbai.environments needs mobile-env and gymnasium: pip install '.[wireless]' in a clone of the repository"
 
 
 def test_fairbai_alone_imports_neither() -> None:

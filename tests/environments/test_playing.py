@@ -14,7 +14,7 @@ from tests.environments.bandits import Bandit, Continuous
 
 
 def identifier(arms: Any = 3, floor: float = 0.25, **settings: Any) -> fb.Identifier:
-    return fb.Identifier(arms, delta=0.05, rates=fb.rates.Constant(floor), seed=1, **settings)
+    return fb.Identifier(arms, delta=0.05, family=fb.Gaussian(), rates=fb.rates.Constant(floor), seed=1, **settings)
 
 
 def test_any_environment_with_discrete_actions() -> None:
@@ -88,7 +88,7 @@ def test_same_seeds_same_run() -> None:
 
 
 def test_cell_with_rates_that_are_learned() -> None:
-    ident = fb.Identifier(10, delta=0.1, rates=fb.rates.InverseGap(0.9), seed=2)
+    ident = fb.Identifier(10, delta=0.1, family=fb.Gaussian(), rates=fb.rates.InverseGap(0.9), seed=2)
     status = play(gymnasium.make("fairbai/WirelessCell-v0"), ident, seed=2)
     assert status.recommendation == 6
     assert (status.assigned >= status.floors * status.assigned.sum() - 1e-9).all()
@@ -108,7 +108,7 @@ def test_answers_are_right_as_often_as_promised() -> None:
     env = WirelessCellEnv()
     wrong = 0
     for seed in range(300):
-        ident = fb.Identifier(10, delta=0.1, rates=fb.rates.Constant(0.05), seed=seed)
+        ident = fb.Identifier(10, delta=0.1, family=fb.Gaussian(), rates=fb.rates.Constant(0.05), seed=seed)
         wrong += play(env, ident, seed=seed).recommendation != 6
     assert wrong <= 47
 

@@ -15,7 +15,7 @@ MEANS = [3.0, 0.0, 0.0]
 
 def procedure(settle: bool | Settling, floor: float = 0.4) -> Procedure:
     rates = fb.rates.Constant([0.0, 0.0, floor])
-    return Procedure(Experiment(3, rates=rates, sampling=fb.sampling.TopTwo()), 0.05, settle)
+    return Procedure(Experiment(3, fb.Gaussian(), rates=rates, sampling=fb.sampling.TopTwo()), 0.05, settle)
 
 
 def advance(one: Procedure) -> None:
@@ -78,7 +78,7 @@ def test_nothing_counts_when_something_fails() -> None:
                 raise RuntimeError("broken")
             return 0
 
-    one = Experiment(3, sampling=Broken())
+    one = Experiment(3, fb.Gaussian(), sampling=Broken())
     with pytest.raises(RuntimeError, match="broken"), one.all_or_nothing():
         [one.assign() for _ in range(5)]
     assert one.round == 0
@@ -86,7 +86,7 @@ def test_nothing_counts_when_something_fails() -> None:
 
 
 def test_a_copy_is_a_copy() -> None:
-    one = Experiment(3)
+    one = Experiment(3, fb.Gaussian())
     other = one.copied()
     other.count_assigned(1)
     assert one.round == 0

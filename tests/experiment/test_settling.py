@@ -113,4 +113,4 @@ def test_bad_settling(form: Any, error: str) -> None:
     with pytest.raises(ValueError, match=error):
         fb.simulate(fb.Instance([1.0, 0.0]), settle=form, runs=1)
     with pytest.raises(ValueError, match=error):
-        fb.Identifier(2, 0.1, settle=form)
+        fb.Identifier(2, 0.1, fb.Gaussian(), settle=form)

@@ -34,14 +34,19 @@ NAN, INF = math.nan, math.inf
         ({"arms": ["a", "b", "a"]}, "arms must have different labels, got 'a' twice"),
         ({"arms": ["a", None]}, "arms must have labels that are strings or whole numbers, got None"),
         ({"arms": ["a", ["b"]]}, r"arms must have labels that are strings or whole numbers, got \['b'\]"),
-        ({"family": "gaussian"}, "family must be a Family, got 'gaussian'"),
-        ({"family": fb.Bernoulli}, "family must be a Family, got <class"),
+        ({"family": None}, 'family must be given: "bernoulli" for clicks, .* "gaussian", with its variance, for'),
+        ({"family": "normal"}, "family must be one of bernoulli, exponential, gaussian, .*, got 'normal'"),
+        ({"family": fb.Bernoulli}, "family must be a Family, its kind or its JSON form, got <class"),
         ({"family": fb.Gaussian([1.0, 2.0])}, r"variance must have one entry per arm \(3\), got 2"),
-        ({"rates": 0.1}, "rates must be a Rate, got 0.1"),
+        ({"rates": "even"}, "rates must be one of .*, got 'even'"),
+        ({"rates": True}, "rates must be a rate such as .*, or floors, got True"),
+        ({"rates": 0.4}, "rates must sum to at most 1: 3 floors of 40 % add up to 120 %"),
+        ({"rates": {"a": 0.1}}, "a floor must be for an arm of 0, 1, 2, got 'a'"),
         ({"rates": fb.rates.Constant([0.1, 0.2])}, r"rates must have one entry per arm \(3\), got 2"),
         ({"rates": fb.rates.Constant(0.4)}, "rates must sum to at most 1: 3 floors of 40 % add up to 120 %"),
-        ({"sampling": "fair"}, "sampling must be a SamplingRule, got 'fair'"),
-        ({"stopping": 3.0}, "stopping must be a StoppingRule, got 3.0"),
+        ({"rates": {"kind": "bounded", "groups": [{"arms": ["a"], "floor": 0.1}]}}, "hold arms of 0, 1, 2, got 'a'"),
+        ({"sampling": "fair"}, "sampling must be one of fair_top_two, .*, got 'fair'"),
+        ({"stopping": 3.0}, "stopping must be a StoppingRule, its kind or its JSON form, got 3.0"),
         (
             {"stopping": fb.stopping.PairwiseGaussian(), "family": fb.Poisson()},
             "is proved for gaussian arms, got poisson",
@@ -55,15 +60,17 @@ NAN, INF = math.nan, math.inf
 )
 def test_configuration(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        fb.Identifier(**{"arms": 3, "delta": 0.1, **wrong})
+        fb.Identifier(**{"arms": 3, "delta": 0.1, "family": "gaussian", **wrong})
 
 
 @pytest.mark.parametrize("seed", [0, 2**63 - 1, np.int64(5)])
 def test_seeds_at_the_ends(seed: int) -> None:
-    assert fb.Identifier(3, delta=0.1, sampling=fb.sampling.UniformFair(), seed=seed).ask(9)[:3] == [0, 1, 2]
+    assert fb.Identifier(3, delta=0.1, family=fb.Gaussian(), sampling=fb.sampling.UniformFair(), seed=seed).ask(9)[
+        :3
+    ] == [0, 1, 2]
 
 
-def running(family: Any = None) -> fb.Identifier:
+def running(family: Any = "gaussian") -> fb.Identifier:
     """Three arms; a and b have one trial that waits for its reward, c was never assigned."""
     rates, rule = fb.rates.Constant([0.5, 0.5, 0.0]), fb.sampling.FairTrackAndStop("cumulative", "policy")
     ident = fb.Identifier(["a", "b", "c"], delta=0.1, family=family, rates=rates, sampling=rule)
@@ -154,7 +161,7 @@ def test_ask(n: Any) -> None:
 
 
 def test_ask_after_the_stop() -> None:
-    ident = fb.Identifier(["a", "b"], delta=0.1)
+    ident = fb.Identifier(["a", "b"], delta=0.1, family=fb.Gaussian())
     while not ident.stopped:
         arm = ident.ask()
         ident.tell(arm, {"a": 2.0, "b": 0.0}[arm])
@@ -190,7 +197,7 @@ def test_custom_rates_that_return_nonsense_in_the_middle(kind: str) -> None:
     def rates(means: np.ndarray) -> Any:
         return function(means) if ill else 0.1
 
-    ident = fb.Identifier(3, delta=1e-9, rates=fb.rates.Custom(rates))
+    ident = fb.Identifier(3, delta=1e-9, family=fb.Gaussian(), rates=fb.rates.Custom(rates))
     for _ in range(20):
         arm = ident.ask()
         ident.tell(arm, float(arm))
@@ -225,7 +232,7 @@ class Weak(fb.sampling.SamplingRule):
 @pytest.mark.parametrize("n", [None, 3])
 def test_custom_rule_that_chooses_nonsense_in_the_middle(answer: Any, n: int | None) -> None:
     """In a batch too: arms that were chosen before the error reach nobody, and so must not count."""
-    ident = fb.Identifier(3, delta=0.1, sampling=Weak(answer, after=5 if n is None else 7))
+    ident = fb.Identifier(3, delta=0.1, family=fb.Gaussian(), sampling=Weak(answer, after=5 if n is None else 7))
     ident.ask(5)
     error, message = (
         (ZeroDivisionError, "weak") if answer == "error" else (ValueError, "weak must choose an arm from 0 to 2")

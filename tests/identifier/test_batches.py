@@ -18,7 +18,7 @@ DRAWN = ("f-tas", "f-tas from the policy", "uniform")
 
 def begun(rule: str = "fair top-two", trials: int = 40, **settings: Any) -> fb.Identifier:
     """An experiment that has had some trials, and never decides."""
-    settings = {"rates": fb.rates.Constant([0.05, 0.3, 0.1]), "delta": 1e-300, **settings}
+    settings = {"family": fb.Gaussian(), "rates": fb.rates.Constant([0.05, 0.3, 0.1]), "delta": 1e-300, **settings}
     ident = fb.Identifier(3, sampling=RULES[rule], stopping=fb.stopping.Heuristic(), seed=4, **settings)
     rng = np.random.default_rng(4)
     for _ in range(trials):
@@ -87,7 +87,7 @@ def test_trials_on_their_way_are_counted(rule: str) -> None:
 
 
 def test_a_policy_repays_what_a_floor_lacks() -> None:
-    ident = fb.Identifier(2, delta=1e-9, rates=fb.rates.Constant([0.4, 0.4]))
+    ident = fb.Identifier(2, delta=1e-9, family=fb.Gaussian(), rates=fb.rates.Constant([0.4, 0.4]))
     ident.tell_batch([20, 80], [20.0, 0.0])
     assert ident.policy(10)[0] == 1.0
     assert 110 * 0.4 <= 20 + 30 * ident.policy(30)[0] <= 60
@@ -116,7 +116,7 @@ def test_a_batch_counts_as_its_trials_would(family: fb.problems.Family, reward: 
 
 
 def test_a_batch_decides() -> None:
-    ident = fb.Identifier(["a", "b"], delta=0.05, rates=fb.rates.Constant(0.3), settle=False)
+    ident = fb.Identifier(["a", "b"], delta=0.05, family=fb.Gaussian(), rates=fb.rates.Constant(0.3), settle=False)
     ident.tell_batch([10, 10], [10.0, 9.0])
     assert not ident.decided
     ident.tell_batch([100, 100], [200.0, 0.0])
@@ -128,7 +128,7 @@ def test_a_batch_decides() -> None:
 
 
 def test_batches_that_come_after_the_decision_are_settled_too() -> None:
-    ident = fb.Identifier(["a", "b", "c"], delta=0.05, rates=fb.rates.Constant(0.2))
+    ident = fb.Identifier(["a", "b", "c"], delta=0.05, family=fb.Gaussian(), rates=fb.rates.Constant(0.2))
     ident.tell_batch([60, 60, 30], [120.0, 0.0, 0.0])
     assert ident.stopped
     ident.tell_batch([100, 0, 10], [-1e6, 0.0, 0.0])  # on its way at the decision: 260 trials, of which b had 60, c 40
@@ -156,7 +156,7 @@ def test_rates_in_python_that_fail_undo_the_batch() -> None:
     def fails(means: np.ndarray) -> np.ndarray:
         return np.full(2, -1.0 if means[0] > 1.0 else 0.1)
 
-    ident = fb.Identifier(2, delta=0.05, rates=fb.rates.Custom(fails))
+    ident = fb.Identifier(2, delta=0.05, family=fb.Gaussian(), rates=fb.rates.Custom(fails))
     ident.tell_batch([5, 5], [1.0, 0.0])
     before = ident.to_dict()
     with pytest.raises(ValueError, match="not be negative"):
@@ -215,4 +215,4 @@ def test_bad_batches(family: fb.problems.Family, pulls: list[float], sums: list[
 )
 def test_bad_policies(trials: Any, pending: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        fb.Identifier(3, delta=0.1).policy(trials, pending)
+        fb.Identifier(3, delta=0.1, family=fb.Gaussian()).policy(trials, pending)

@@ -53,7 +53,7 @@ def test_every_rate(rates: fb.rates.Constant, rule: Any) -> None:
 
 
 def test_numbers_as_arms() -> None:
-    ident = fb.Identifier(3, delta=0.1)
+    ident = fb.Identifier(3, delta=0.1, family=fb.Gaussian())
     assert ident.arms == (0, 1, 2)
     assert ident.ask(3) == [0, 1, 2]
     ident.tell(np.int64(2), 1.0)
@@ -62,7 +62,7 @@ def test_numbers_as_arms() -> None:
 
 
 def test_labels() -> None:
-    ident = fb.Identifier(("red", 7, "blue"), delta=0.1)
+    ident = fb.Identifier(("red", 7, "blue"), delta=0.1, family=fb.Gaussian())
     assert ident.ask(3) == ["red", 7, "blue"]
     ident.tell(["blue", "red", 7], [1.0, 3.0, 2.0])
     assert ident.status().means.tolist() == [3.0, 2.0, 1.0]
@@ -71,7 +71,7 @@ def test_labels() -> None:
 
 
 def test_defaults_are_those_of_a_careful_practitioner() -> None:
-    ident = fb.Identifier(2, delta=0.1)
+    ident = fb.Identifier(2, delta=0.1, family=fb.Gaussian())
     assert ident.family == fb.Gaussian()
     assert ident.rates == fb.rates.Constant(0.0)
     assert ident.sampling == fb.sampling.FairTopTwo()
@@ -80,7 +80,7 @@ def test_defaults_are_those_of_a_careful_practitioner() -> None:
 
 
 def test_before_the_first_trial() -> None:
-    ident = fb.Identifier(["a", "b"], delta=0.1, rates=fb.rates.Constant(0.2))
+    ident = fb.Identifier(["a", "b"], delta=0.1, family=fb.Gaussian(), rates=fb.rates.Constant(0.2))
     status = ident.status()
     assert status.assigned.tolist() == status.observed.tolist() == [0, 0]
     assert status.shares.tolist() == [0.0, 0.0]
@@ -93,7 +93,7 @@ def test_before_the_first_trial() -> None:
 
 
 def test_assigned_and_observed_are_counted_apart() -> None:
-    ident = fb.Identifier(["a", "b"], delta=0.1)
+    ident = fb.Identifier(["a", "b"], delta=0.1, family=fb.Gaussian())
     assert ident.ask(4) == ["a", "b", "a", "b"]
     ident.tell("b", 2.0)
     status = ident.status()
@@ -110,7 +110,7 @@ def test_assigned_and_observed_are_counted_apart() -> None:
 
 def test_rewards_may_come_in_any_order() -> None:
     trials = [(0, 0.25), (1, 0.5), (2, 0.75), (0, 1.0), (1, 0.125)]  # sums of these are exact in any order
-    one, other = (fb.Identifier(3, delta=0.1) for _ in range(2))
+    one, other = (fb.Identifier(3, delta=0.1, family=fb.Gaussian()) for _ in range(2))
     for ident, order in ((one, trials), (other, trials[::-1])):
         ident.ask(6)
         for arm, reward in order:
@@ -120,7 +120,9 @@ def test_rewards_may_come_in_any_order() -> None:
 
 
 def test_a_batch_is_as_good_as_its_parts() -> None:
-    single, batch = (fb.Identifier(4, delta=1e-9, rates=fb.rates.Constant(0.1), seed=3) for _ in range(2))
+    single, batch = (
+        fb.Identifier(4, delta=1e-9, family=fb.Gaussian(), rates=fb.rates.Constant(0.1), seed=3) for _ in range(2)
+    )
     rng = np.random.default_rng(5)
     for size in (4, 1, 7, 2, 30):
         arms = batch.ask(size)
@@ -135,13 +137,13 @@ def test_a_batch_is_as_good_as_its_parts() -> None:
 
 def test_the_rule_of_a_batch_sees_what_was_assigned_before() -> None:
     """Asking for many arms at once gives every arm its floor, though no reward comes."""
-    ident = fb.Identifier(4, delta=0.1, rates=fb.rates.Constant([0.4, 0.3, 0.2, 0.1]))
+    ident = fb.Identifier(4, delta=0.1, family=fb.Gaussian(), rates=fb.rates.Constant([0.4, 0.3, 0.2, 0.1]))
     counts = np.bincount(ident.ask(100), minlength=4)
     assert counts.tolist() == [40, 30, 20, 10]
 
 
 def test_status_agrees_with_itself() -> None:
-    ident = fb.Identifier(3, delta=0.05, rates=fb.rates.InverseGap(0.6))
+    ident = fb.Identifier(3, delta=0.05, family=fb.Gaussian(), rates=fb.rates.InverseGap(0.6))
     site = Site(ident, seed=3, late=5)
     while not ident.stopped:
         site.visit()
@@ -161,7 +163,7 @@ def test_status_agrees_with_itself() -> None:
 
 
 def test_status_is_a_frozen_copy() -> None:
-    ident = fb.Identifier(3, delta=0.05)
+    ident = fb.Identifier(3, delta=0.05, family=fb.Gaussian())
     ident.tell(ident.ask(3), [1.0, 0.0, 0.5])
     status = ident.status()
     status.means[:] = 9.0
@@ -176,7 +178,9 @@ def test_status_is_a_frozen_copy() -> None:
 @pytest.mark.parametrize("stopping", [fb.stopping.Heuristic(), fb.stopping.Mixture()], ids=name)
 def test_expected_remaining_falls_to_zero(settle: bool, stopping: fb.stopping.Heuristic) -> None:
     """With rewards that do not vary: a fair estimate after a tenth of the trials, and then downhill."""
-    ident = fb.Identifier(3, delta=0.01, rates=fb.rates.Constant([0.1, 0.1, 0.4]), settle=settle, stopping=stopping)
+    ident = fb.Identifier(
+        3, delta=0.01, family=fb.Gaussian(), rates=fb.rates.Constant([0.1, 0.1, 0.4]), settle=settle, stopping=stopping
+    )
     left = []
     while not ident.stopped:
         arm = ident.ask()
@@ -190,7 +194,9 @@ def test_expected_remaining_falls_to_zero(settle: bool, stopping: fb.stopping.He
 
 
 def test_expected_remaining_counts_the_trials_of_settling_exactly() -> None:
-    ident = fb.Identifier(2, delta=0.1, rates=fb.rates.Constant([0.05, 0.9]), sampling=fb.sampling.TrackAndStop())
+    ident = fb.Identifier(
+        2, delta=0.1, family=fb.Gaussian(), rates=fb.rates.Constant([0.05, 0.9]), sampling=fb.sampling.TrackAndStop()
+    )
     while not ident.decided:
         arm = ident.ask()
         ident.tell(arm, [2.0, 0.0][arm])
@@ -204,7 +210,7 @@ def test_expected_remaining_counts_the_trials_of_settling_exactly() -> None:
 
 
 def test_tie_has_no_end_in_sight() -> None:
-    ident = fb.Identifier(3, delta=0.1)
+    ident = fb.Identifier(3, delta=0.1, family=fb.Gaussian())
     ident.tell(ident.ask(3), [1.0, 1.0, 0.0])
     assert ident.status().glr == 0.0
     assert ident.status().expected_remaining == math.inf
@@ -228,7 +234,7 @@ def test_estimates_at_the_edge_of_the_domain(family: fb.Bernoulli, rule: Any) ->
 
 @pytest.mark.parametrize("size", [1e-160, 1e-100, 1e100, 9e149])
 def test_rewards_of_any_size_keep_status_and_snapshot_sound(size: float) -> None:
-    ident = fb.Identifier(2, delta=0.1, sampling=fb.sampling.FairTrackAndStop())
+    ident = fb.Identifier(2, delta=0.1, family=fb.Gaussian(), sampling=fb.sampling.FairTrackAndStop())
     for reward in (size, 0.0, 0.5 * size, 0.0):
         ident.tell(ident.ask(), reward)
         status = ident.status()

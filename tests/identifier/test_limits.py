@@ -30,7 +30,7 @@ def rates_of(bounds: Bounds) -> Bounded:
 
 def stopped(bounds: Bounds, means: list[float], seed: int, **settings: Any) -> fb.Identifier:
     settings.setdefault("stopping", fb.stopping.Heuristic())
-    ident = fb.Identifier(len(means), 0.1, rates=rates_of(bounds), seed=seed, **settings)
+    ident = fb.Identifier(len(means), 0.1, fb.Gaussian(), rates=rates_of(bounds), seed=seed, **settings)
     rng = np.random.default_rng(seed)
     while not ident.stopped:
         arm = ident.ask()
@@ -52,7 +52,7 @@ def test_all_limits_are_met_at_the_stop(rule: str) -> None:
         assert lacking(BOUNDS, ident.status().assigned) == 0.0
         assert ident.recommendation == 0
         assert ident.status().ceilings.tolist() == BOUNDS.ceilings.tolist()
-    assert fb.Identifier(3, 0.1).status().ceilings.tolist() == [1.0, 1.0, 1.0]
+    assert fb.Identifier(3, 0.1, fb.Gaussian()).status().ceilings.tolist() == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("kind", KINDS + EDGES)
@@ -76,7 +76,9 @@ def test_without_settling_the_experiment_stops_at_the_decision() -> None:
 
 
 def test_a_list_of_arms_ends_with_the_last_trial_of_settling() -> None:
-    ident = fb.Identifier(4, 0.1, rates=rates_of(BOUNDS), sampling=TopTwo(), stopping=fb.stopping.Heuristic())
+    ident = fb.Identifier(
+        4, 0.1, fb.Gaussian(), rates=rates_of(BOUNDS), sampling=TopTwo(), stopping=fb.stopping.Heuristic()
+    )
     while not ident.decided:
         arm = ident.ask()
         ident.tell(arm, MEANS[arm])
@@ -88,7 +90,7 @@ def test_a_list_of_arms_ends_with_the_last_trial_of_settling() -> None:
 
 
 def test_what_remains_is_estimated_within_the_limits() -> None:
-    ident = fb.Identifier(4, 1e-6, rates=rates_of(BOUNDS))
+    ident = fb.Identifier(4, 1e-6, fb.Gaussian(), rates=rates_of(BOUNDS))
     for arm in ident.ask(40):
         ident.tell(arm, MEANS[arm])
     status = ident.status()
@@ -105,7 +107,7 @@ def test_snapshots_go_on_with_the_same_arms(rule: str, cut: int) -> None:
 
     def run(interrupted: bool) -> list[int]:
         settings: Any = {"rates": rates_of(BOUNDS), "sampling": RULES[rule], "stopping": fb.stopping.Heuristic()}
-        ident, arms = fb.Identifier(4, 0.1, seed=5, **settings), []
+        ident, arms = fb.Identifier(4, 0.1, fb.Gaussian(), seed=5, **settings), []
         while not ident.stopped:
             arms.append(ident.ask())
             ident.tell(arms[-1], rewards[len(arms), arms[-1]])

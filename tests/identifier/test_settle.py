@@ -50,7 +50,7 @@ def until_decided(site: Site, most: int = 5000) -> fb.Status:
 @pytest.mark.parametrize(("late", "lost"), [(0, 0.0), (9, 0.2)])
 def test_every_floor_is_met_with_the_least_number_of_trials(rule: Any, rates: Any, late: int, lost: float) -> None:
     for seed in range(3):
-        ident = fb.Identifier(3, delta=0.05, rates=rates, sampling=rule, seed=seed)
+        ident = fb.Identifier(3, delta=0.05, family=fb.Gaussian(), rates=rates, sampling=rule, seed=seed)
         site = Site(ident, seed, late, lost)
         decision = until_decided(site)
         site.run(20_000)
@@ -62,7 +62,7 @@ def test_every_floor_is_met_with_the_least_number_of_trials(rule: Any, rates: An
 
 def test_settling_is_needed() -> None:
     """Otherwise the test above would test nothing: a rule that pays no attention to floors must add trials."""
-    ident = fb.Identifier(3, delta=0.05, rates=RATES[1], sampling=fb.sampling.TopTwo())
+    ident = fb.Identifier(3, delta=0.05, family=fb.Gaussian(), rates=RATES[1], sampling=fb.sampling.TopTwo())
     decision = until_decided(Site(ident))
     assert decision.expected_remaining > decision.assigned.sum()
 
@@ -71,7 +71,7 @@ def test_settling_is_needed() -> None:
     "rates", [fb.rates.Gap(0.95), fb.rates.Custom(lambda means: 0.9 * np.exp(means) / np.exp(means).sum())]
 )
 def test_floors_are_those_at_the_decision(rates: Any) -> None:
-    ident = fb.Identifier(3, delta=0.05, rates=rates, sampling=fb.sampling.TopTwo())
+    ident = fb.Identifier(3, delta=0.05, family=fb.Gaussian(), rates=rates, sampling=fb.sampling.TopTwo())
     site = Site(ident)
     decision = until_decided(site)
     assert decision.floors == pytest.approx(rates.floors(decision.means))
@@ -83,7 +83,7 @@ def test_floors_are_those_at_the_decision(rates: Any) -> None:
 def test_recommendation_never_changes_after_the_decision() -> None:
     """Not even if every later reward says the opposite."""
     rates = fb.rates.Constant([0.1, 0.8])
-    ident = fb.Identifier(["good", "bad"], delta=0.1, rates=rates, sampling=fb.sampling.TopTwo())
+    ident = fb.Identifier(["good", "bad"], delta=0.1, family=fb.Gaussian(), rates=rates, sampling=fb.sampling.TopTwo())
     while not ident.decided:
         arm = ident.ask()
         ident.tell(arm, {"good": 1.0, "bad": 0.0}[arm])
@@ -99,7 +99,7 @@ def test_recommendation_never_changes_after_the_decision() -> None:
 
 
 def test_rewards_of_trials_before_the_stop_are_taken_after_it() -> None:
-    ident = fb.Identifier(2, delta=0.1)
+    ident = fb.Identifier(2, delta=0.1, family=fb.Gaussian())
     arms = ident.ask(200)
     ident.tell(arms[:150], [float(arm == 0) for arm in arms[:150]])
     assert ident.stopped
@@ -111,7 +111,7 @@ def test_rewards_of_trials_before_the_stop_are_taken_after_it() -> None:
 
 @rules
 def test_without_settling_the_decision_is_the_stop(rule: Any) -> None:
-    ident = fb.Identifier(3, delta=0.05, rates=RATES[1], sampling=rule, settle=False)
+    ident = fb.Identifier(3, delta=0.05, family=fb.Gaussian(), rates=RATES[1], sampling=rule, settle=False)
     site = Site(ident)
     status = until_decided(site)
     assert status.stopped
@@ -123,7 +123,11 @@ def test_without_settling_the_decision_is_the_stop(rule: Any) -> None:
 
 def test_settling_does_not_change_the_way_to_the_answer() -> None:
     sites = [
-        Site(fb.Identifier(3, delta=0.05, rates=RATES[1], sampling=fb.sampling.TopTwo(), settle=settle))
+        Site(
+            fb.Identifier(
+                3, delta=0.05, family=fb.Gaussian(), rates=RATES[1], sampling=fb.sampling.TopTwo(), settle=settle
+            )
+        )
         for settle in (False, True)
     ]
     one, other = map(until_decided, sites)
@@ -134,7 +138,9 @@ def test_settling_does_not_change_the_way_to_the_answer() -> None:
 
 
 def test_batch_ends_where_the_last_floor_is_met() -> None:
-    ident = fb.Identifier(2, delta=0.1, rates=fb.rates.Constant([0.1, 0.8]), sampling=fb.sampling.TopTwo())
+    ident = fb.Identifier(
+        2, delta=0.1, family=fb.Gaussian(), rates=fb.rates.Constant([0.1, 0.8]), sampling=fb.sampling.TopTwo()
+    )
     while not ident.decided:
         arm = ident.ask()
         ident.tell(arm, 1.0 - arm)
@@ -148,7 +154,7 @@ def test_batch_ends_where_the_last_floor_is_met() -> None:
 @rules
 @pytest.mark.parametrize("floors", [[0.2, 0.3, 0.5], [1 / 3, 1 / 3, 1 / 3], [0.85, 0.1, 0.05]])
 def test_floors_that_sum_to_one_are_met_up_to_less_than_one_trial(rule: Any, floors: list[float]) -> None:
-    ident = fb.Identifier(3, delta=0.05, rates=fb.rates.Constant(floors), sampling=rule)
+    ident = fb.Identifier(3, delta=0.05, family=fb.Gaussian(), rates=fb.rates.Constant(floors), sampling=rule)
     Site(ident, seed=4).run(50_000)
     status = ident.status()
     assert ident.recommendation == 0
@@ -158,7 +164,7 @@ def test_floors_that_sum_to_one_are_met_up_to_less_than_one_trial(rule: Any, flo
 PULLED_WITHOUT_A_FLOOR = """
 import fairbai as fb
 rates = fb.rates.Constant([0.6, 0.4, 0.0])
-ident = fb.Identifier(3, delta=0.1, rates=rates, sampling=fb.sampling.TrackAndStop())
+ident = fb.Identifier(3, delta=0.1, family="gaussian", rates=rates, sampling=fb.sampling.TrackAndStop())
 for number in range(1000):
     if ident.decided:
         break
@@ -177,7 +183,7 @@ def test_full_floors_stop_at_the_decision_if_an_arm_without_floor_was_pulled() -
 
 
 def test_nothing_to_settle_without_floors() -> None:
-    ident = fb.Identifier(3, delta=0.05)
+    ident = fb.Identifier(3, delta=0.05, family=fb.Gaussian())
     assert until_decided(Site(ident)).stopped
 
 
@@ -190,7 +196,7 @@ def test_nothing_to_settle_without_floors() -> None:
 @pytest.mark.slow_without_jit
 def test_raised_floors_are_met(rule: Any, rates: Any, late: int, lost: float) -> None:
     """Those that the status shows at the stop: at least the floors at the means that were known then."""
-    ident = fb.Identifier(3, delta=0.05, rates=rates, sampling=rule, settle=fb.Settling(0.3))
+    ident = fb.Identifier(3, delta=0.05, family=fb.Gaussian(), rates=rates, sampling=rule, settle=fb.Settling(0.3))
     site = Site(ident, 1, late, lost)
     decision = until_decided(site)
     site.run(50_000)
@@ -201,7 +207,9 @@ def test_raised_floors_are_met(rule: Any, rates: Any, late: int, lost: float) ->
 
 
 def test_learning_goes_on_until_the_stop_and_not_after() -> None:
-    ident = fb.Identifier(3, 0.05, rates=fb.rates.Gap(0.9), sampling=fb.sampling.TopTwo(), settle=fb.Settling(0.2))
+    ident = fb.Identifier(
+        3, 0.05, fb.Gaussian(), rates=fb.rates.Gap(0.9), sampling=fb.sampling.TopTwo(), settle=fb.Settling(0.2)
+    )
     site = Site(ident, late=3)
     decision = until_decided(site)
     site.run()
@@ -215,7 +223,9 @@ def test_learning_goes_on_until_the_stop_and_not_after() -> None:
 
 def test_without_learning_raised_floors_are_those_of_the_decision() -> None:
     settling = fb.Settling(0.2, learn=False)
-    ident = fb.Identifier(3, 0.05, rates=fb.rates.Gap(0.9), sampling=fb.sampling.TopTwo(), settle=settling)
+    ident = fb.Identifier(
+        3, 0.05, fb.Gaussian(), rates=fb.rates.Gap(0.9), sampling=fb.sampling.TopTwo(), settle=settling
+    )
     site = Site(ident)
     decision = until_decided(site)
     assert (decision.floors > fb.rates.Gap(0.9).floors(decision.means)).any()
@@ -225,7 +235,9 @@ def test_without_learning_raised_floors_are_those_of_the_decision() -> None:
 
 def test_snapshot_in_the_middle_of_learning() -> None:
     settling = fb.Settling(0.4)
-    ident = fb.Identifier(3, 0.05, rates=fb.rates.Gap(0.9), sampling=fb.sampling.TopTwo(), settle=settling)
+    ident = fb.Identifier(
+        3, 0.05, fb.Gaussian(), rates=fb.rates.Gap(0.9), sampling=fb.sampling.TopTwo(), settle=settling
+    )
     site = Site(ident, late=2)
     until_decided(site)
     for _ in range(5):
@@ -243,6 +255,6 @@ def test_snapshot_in_the_middle_of_learning() -> None:
 
 @pytest.mark.parametrize("settle", [True, False])
 def test_old_snapshots_are_read(settle: bool) -> None:
-    form = fb.Identifier(3, 0.05, settle=settle).to_dict()
+    form = fb.Identifier(3, 0.05, fb.Gaussian(), settle=settle).to_dict()
     assert form["settle"] is settle
     assert fb.Identifier.from_dict(form).settle is settle

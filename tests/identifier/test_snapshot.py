@@ -43,12 +43,12 @@ def test_resumed_experiment_takes_the_very_same_arms(rates: Any, family: Any, ru
 
 @pytest.mark.parametrize("trials", [0, 1, 2, 3, 10, 60])
 def test_snapshot_of_a_resumed_experiment_is_the_same(trials: int) -> None:
-    ident = fb.Identifier(3, delta=1e-9, rates=RATES[0], seed=3)
+    ident = fb.Identifier(3, delta=1e-9, family=fb.Gaussian(), rates=RATES[0], seed=3)
     site = Site(ident, late=2)
     for _ in range(trials):
         site.visit()
     form = ident.to_dict()
-    assert form["version"] == 1
+    assert form["version"] == 2
     assert through_json(ident).to_dict() == form == json.loads(json.dumps(form))
     after, before = through_json(ident).status(), ident.status()
     for field in ("assigned", "observed", "means", "shares", "floors"):
@@ -58,7 +58,7 @@ def test_snapshot_of_a_resumed_experiment_is_the_same(trials: int) -> None:
 
 
 def test_snapshot_is_a_copy() -> None:
-    ident = fb.Identifier(3, delta=0.1)
+    ident = fb.Identifier(3, delta=0.1, family=fb.Gaussian())
     form = ident.to_dict()
     kept = copy.deepcopy(form)
     ident.tell(ident.ask(3), [1.0, 2.0, 3.0])
@@ -104,8 +104,8 @@ def test_another_process_goes_on_with_the_same_arms(rule: Any) -> None:
 
 def test_python_code_is_given_again() -> None:
     custom = {"rates": fb.rates.Custom(lambda means: 0.1 + 0.1 * (means == means.max())), "sampling": Lottery()}
-    whole = Site(fb.Identifier(3, delta=0.01, seed=2, **custom), seed=1, late=4).run()
-    parts = Site(fb.Identifier(3, delta=0.01, seed=2, **custom), seed=1, late=4)
+    whole = Site(fb.Identifier(3, delta=0.01, family=fb.Gaussian(), seed=2, **custom), seed=1, late=4).run()
+    parts = Site(fb.Identifier(3, delta=0.01, family=fb.Gaussian(), seed=2, **custom), seed=1, late=4)
     while not parts.ident.stopped:
         parts.visit()
         if len(parts.arms) % 7 == 3:
@@ -122,14 +122,18 @@ def test_python_code_is_given_again() -> None:
     ids=["both", "rates", "sampling"],
 )
 def test_missing_python_code_is_asked_for(given: dict[str, Any], missing: str) -> None:
-    form = fb.Identifier(3, delta=0.1, rates=fb.rates.Custom(lambda means: 0.1), sampling=Lottery()).to_dict()
+    form = fb.Identifier(
+        3, delta=0.1, family=fb.Gaussian(), rates=fb.rates.Custom(lambda means: 0.1), sampling=Lottery()
+    ).to_dict()
     with pytest.raises(ValueError, match=f"{missing}.* Python code: give .* to from_dict"):
         fb.Identifier.from_dict(form, **given)
 
 
 def good() -> dict[str, Any]:
     """A snapshot of an experiment that is decided and not yet stopped, with rewards in flight."""
-    ident = fb.Identifier(["a", "b"], delta=0.1, rates=fb.rates.Constant([0.1, 0.8]), sampling=fb.sampling.TopTwo())
+    ident = fb.Identifier(
+        ["a", "b"], delta=0.1, family=fb.Gaussian(), rates=fb.rates.Constant([0.1, 0.8]), sampling=fb.sampling.TopTwo()
+    )
     while not ident.decided:
         arm = ident.ask()
         ident.tell(arm, {"a": 2.0, "b": 0.0}[arm])
@@ -142,9 +146,9 @@ def test_good_snapshot_is_read() -> None:
     assert fb.Identifier.from_dict(good()).to_dict() == good()
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None, 1.5])
+@pytest.mark.parametrize("version", [0, 3, "1", None, 1.5])
 def test_unknown_version(version: Any) -> None:
-    with pytest.raises(ValueError, match=f"snapshot must have version 1, got {version!r}"):
+    with pytest.raises(ValueError, match=f"snapshot must have version 1 or 2, got {version!r}"):
         fb.Identifier.from_dict({**good(), "version": version})
 
 
@@ -237,6 +241,48 @@ def test_message_says_what_is_wrong() -> None:
     form = good()
     form["state"]["observed"][0] = 1e6
     with pytest.raises(
-        ValueError, match="snapshot is damaged: observed must be whole numbers that do not exceed assigned"
+        ValueError, match="snapshot is damaged: observed and lost must be whole numbers that together do not exceed"
     ):
         fb.Identifier.from_dict(form)
+
+
+def in_first_version() -> dict[str, Any]:
+    """What the first version wrote."""
+    form = good()
+    form["version"] = 1
+    del form["digest"], form["state"]["lost"], form["stopping"]["alpha"]
+    return form
+
+
+def test_first_version_is_read_with_the_stopping_rule_that_it_had() -> None:
+    ident = fb.Identifier.from_dict(in_first_version())
+    assert ident.stopping == fb.stopping.Mixture(alpha=0.0)
+    assert ident.to_dict() == {**good(), "stopping": ident.stopping.to_dict(), "digest": ident.to_dict()["digest"]}
+    many = fb.Identifier(12, delta=0.1, family=fb.Gaussian()).to_dict()
+    assert many["stopping"]["alpha"] == 0.1
+    many["version"] = 1
+    del many["stopping"]["alpha"]
+    assert fb.Identifier.from_dict(many).stopping == fb.stopping.Mixture(alpha=0.0)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [put("stopping", "kappa", 50.0), put("stopping", "alpha", 0.1), put("delta", 0.2), put("seed", 5)],
+    ids=["kappa", "alpha", "delta", "seed"],
+)
+def test_an_edited_configuration_is_refused(edit: Callable[[dict[str, Any]], None]) -> None:
+    """The proof needs a configuration that was fixed before the first reward."""
+    form = good()
+    edit(form)
+    with pytest.raises(ValueError, match=r"configuration was edited: .* must be fixed before the experiment"):
+        fb.Identifier.from_dict(form)
+
+
+def test_trials_that_were_given_up_are_kept() -> None:
+    ident = fb.Identifier(3, delta=0.1, family=fb.Gaussian())
+    ident.ask(6)
+    ident.give_up(0, 2)
+    again = through_json(ident)
+    assert again.to_dict() == ident.to_dict()
+    with pytest.raises(ValueError, match="arm 0 has no pending trials, got 1 to give up"):
+        again.give_up(0)

@@ -44,7 +44,9 @@ def in_threads(work: Callable[[int], None]) -> None:
 
 def test_counts_and_sums_are_exact() -> None:
     """Rewards are whole numbers, so that their sums do not depend on the order."""
-    ident = fb.Identifier(4, delta=1e-300, rates=fb.rates.Constant(0.1), stopping=fb.stopping.Heuristic())
+    ident = fb.Identifier(
+        4, delta=1e-300, family=fb.Gaussian(), rates=fb.rates.Constant(0.1), stopping=fb.stopping.Heuristic()
+    )
     asked = [Counter[int]() for _ in range(THREADS)]
     sums = np.zeros((THREADS, 4))
     kept = [0] * THREADS
@@ -74,7 +76,7 @@ def test_counts_and_sums_are_exact() -> None:
 
 def test_floors_hold_under_concurrent_asks() -> None:
     floors = np.array([0.4, 0.3, 0.2])
-    ident = fb.Identifier(3, delta=0.1, rates=fb.rates.Constant(floors))
+    ident = fb.Identifier(3, delta=0.1, family=fb.Gaussian(), rates=fb.rates.Constant(floors))
     in_threads(lambda number: [ident.ask() for _ in range(100)] and None)
     status = ident.status()
     assert status.assigned.sum() == 100 * THREADS
@@ -84,7 +86,7 @@ def test_floors_hold_under_concurrent_asks() -> None:
 def test_a_race_to_the_stop_assigns_no_trial_too_many() -> None:
     """Every thread goes on until it is told that the experiment has stopped."""
     rates = fb.rates.Constant([0.1, 0.8])
-    ident = fb.Identifier(2, delta=0.1, rates=rates, sampling=fb.sampling.TopTwo())
+    ident = fb.Identifier(2, delta=0.1, family=fb.Gaussian(), rates=rates, sampling=fb.sampling.TopTwo())
     asked = [0] * THREADS
     answers: set[int] = set()
 
@@ -110,7 +112,7 @@ def test_a_race_to_the_stop_assigns_no_trial_too_many() -> None:
 
 def test_snapshots_are_consistent() -> None:
     """A snapshot that is taken while others ask and tell can always be read: its totals are the sums of its parts."""
-    ident = fb.Identifier(3, delta=1e-300, stopping=fb.stopping.Heuristic())
+    ident = fb.Identifier(3, delta=1e-300, family=fb.Gaussian(), stopping=fb.stopping.Heuristic())
 
     def work(number: int) -> None:
         for _ in range(30):

@@ -13,7 +13,7 @@ from fairbai.kernels.sampling import rules
 from fairbai.kernels.sampling.policies import fill_policy
 from fairbai.kernels.state import MEAN, OBSERVED, SCALARS, STATE_ROWS, SUM
 from fairbai.kernels.stopping.scores import penalty
-from fairbai.simulation.scenario import _empty_record, make_setting
+from fairbai.simulation.scenario import _empty_record, make_scenario
 from tests.cases import SAMPLING_RULES
 
 UNKNOWN = 99
@@ -51,10 +51,10 @@ def simulated(
     place: int, sampling: S.SamplingRule, stopping: fb.stopping.StoppingRule
 ) -> tuple[np.ndarray, np.ndarray]:
     """The answers of three runs with an unknown code in this place, and the state in which the last one ended."""
-    setting = make_setting(fb.Instance([1.0, 0.2, 0.1]), 0.1, sampling, stopping, False, 0, ROUNDS)
-    one, record = setting.experiment(), _empty_record(3, 1, 3, histogram=False, marks=0)
+    scenario = make_scenario(fb.Instance([1.0, 0.2, 0.1]), 0.1, sampling, stopping, False, 0, ROUNDS)
+    one, record = scenario.experiment(), _empty_record(3, 1, 3, histogram=False, marks=0)
     one.codes[place] = UNKNOWN
-    setting._compiled(0, np.array([stopping.level(0.1, 3)]), one, record)
+    scenario._compiled(0, np.array([stopping.level(0.1, 3)]), one, record)
     return record.answers, one.state
 
 
@@ -83,7 +83,7 @@ def test_unknown_sampling_rule_chooses_nothing() -> None:
 
 def test_unknown_sampling_rule_has_no_policy() -> None:
     policy = np.zeros(3)
-    config = Config(0, 0, False, UNKNOWN, 0, 0, 0, 0, 0.0, 1.0, 0.0, 4.0, 1.0)
+    config = Config(0, 0, False, UNKNOWN, 0, 0, 0, 0, 0.0, 1.0, 0.0, 4.0, 1.0, 0.0, 0.0)
     fill_policy(config, np.zeros((STATE_ROWS, 3)), np.zeros(SCALARS), policy)
     assert np.isnan(policy).all()
 

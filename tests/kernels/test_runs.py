@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairbai as fb
-from fairbai.kernels.config import RUN, SIZE, configure
+from fairbai.kernels.config import BONUS, RUN, configure
 from fairbai.kernels.loop.records import Task, give_up, note
 from fairbai.kernels.loop.runs import _custom_floors, floors_by, simulate_runs_with
 from fairbai.kernels.rates import spare_share
@@ -59,7 +59,7 @@ def situation(assigned: list[float], floors: list[float]) -> tuple[np.ndarray, n
 
 
 LEVELS = np.array([1.0, 2.0, 3.0])
-CONFIG = configure(np.zeros(RUN + 1, dtype=np.int64), np.zeros(SIZE + 1))
+CONFIG = configure(np.zeros(RUN + 1, dtype=np.int64), np.zeros(BONUS + 1))
 
 
 def task(truth: np.ndarray, settling: int, *grid: float) -> Task:

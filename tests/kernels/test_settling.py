@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairbai.kernels.settling.floors import arm_for_floors, settle_floors, trials_to_floors
+from fairbai.kernels.settling.floors import arm_for_floors, floor_violation, owed, settle_floors, trials_to_floors
+from fairbai.kernels.settling.limits import allowed
 from fairbai.kernels.state import ASSIGNED, ROUND, SCALARS, STATE_ROWS
 
 
@@ -28,8 +29,26 @@ def settle(assigned: list[int], floors: list[float]) -> int:
     return int(trials_to_floors(state, scalars, share))
 
 
+def rounded_up(share: float) -> int:
+    """As ``math.ceil``, but what is above a whole number by rounding alone counts as that number."""
+    near = round(share)
+    return near if abs(share - near) <= 4e-16 * share else math.ceil(share)
+
+
 def lacking(assigned: list[int], floors: list[float], total: int) -> int:
-    return sum(max(0, math.ceil(p * total) - n) for p, n in zip(floors, assigned, strict=True))
+    return sum(max(0, rounded_up(p * total) - n) for p, n in zip(floors, assigned, strict=True))
+
+
+@pytest.mark.parametrize("floor", [0.07, 0.14, 0.28, 0.29, 0.55, 0.56, 0.57, 0.58])
+def test_a_floor_that_is_a_whole_number_of_trials_is_owed_exactly_that(floor: float) -> None:
+    """0.07 * 100 is 7.000000000000001."""
+    whole = round(100 * floor)
+    assert owed(floor, 100.0, 0.5) == whole
+    assert owed(floor, 101.0, 0.5) == whole + 1
+    assert allowed(floor, 100.0, 0.5) == whole
+    assert floor_violation(np.array([floor]), np.array([float(whole)]), 100.0) == 0.0
+    assert floor_violation(np.array([floor]), np.array([whole - 1.0]), 100.0) == pytest.approx(0.01)
+    assert settle([whole, 100 - whole], [floor, 0.0]) == 0
 
 
 def least(assigned: list[int], floors: list[float]) -> int:
@@ -61,9 +80,9 @@ def test_the_arm_furthest_behind_meets_every_floor_at_the_end(case: tuple[list[i
     total = sum(assigned) + settle(assigned, floors)
     for _ in range(total - sum(assigned)):
         arm = arm_for_floors(state, share, total)
-        assert state[ASSIGNED, arm] < math.ceil(share[arm] * total)  # no trial is given away
+        assert state[ASSIGNED, arm] < rounded_up(share[arm] * total)  # no trial is given away
         state[ASSIGNED, arm] += 1.0
-    assert (state[ASSIGNED] >= share * total).all()
+    assert (state[ASSIGNED] >= share * total * (1.0 - 4e-16)).all()
 
 
 @pytest.mark.parametrize(
@@ -160,4 +179,4 @@ def test_at_once_for_floors_that_leave_little(spare: float) -> None:
     assigned, floors = [30, 10, 2], [0.2, 0.3, 0.5 - spare]
     pulls = at_once(assigned, floors)
     total = sum(pulls)
-    assert pulls == [max(n, math.ceil(p * total)) for p, n in zip(floors, assigned, strict=True)]
+    assert pulls == [max(n, rounded_up(p * total)) for p, n in zip(floors, assigned, strict=True)]

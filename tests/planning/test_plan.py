@@ -106,14 +106,20 @@ def test_what_cannot_be_decided_is_refused() -> None:
         plan(fb.Instance([0.2, 0.1]), delta=0.7)
 
 
+GAUSSIAN: dict[str, Any] = {"means": [1.0, 0.0], "family": "gaussian"}
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"means": fb.Instance([1.0, 0.0]), "family": "gaussian"}, "means must stand alone if they are an Instance"),
-    ({"means": [1.0, 0.0], "arms": ["a"]}, "arms must be at least two"),
-    ({"means": [1.0, 0.0], "arms": ["a", "b", "c"]}, r"arms must be as many as means \(2\), got 3"),
-    ({"means": [1.0, 0.0], "arms": ["a", "a"]}, "arms must have different labels, got 'a' twice"),
-    ({"means": [1.0, 0.0], "per_day": 0.0}, "per_day must be positive, got 0.0"),
-    ({"means": [1.0, 0.0], "family": "cauchy"}, "kind must be one of"),
-    ({"means": [1.0, 0.0], "rates": 0.6}, "rates must sum to at most 1|Two floors"),
+    ({**GAUSSIAN, "arms": ["a"]}, "arms must be at least two"),
+    (
+        {**GAUSSIAN, "arms": ["a", "b", "c"]},
+        r"arms must be as many as means \(2\), got 3",
+    ),
+    ({**GAUSSIAN, "arms": ["a", "a"]}, "arms must have different labels, got 'a' twice"),
+    ({**GAUSSIAN, "per_day": 0.0}, "per_day must be positive, got 0.0"),
+    ({"means": [1.0, 0.0], "family": "cauchy"}, "family must be one of"),
+    ({"means": [1.0, 0.0]}, 'family must be given: "bernoulli" for clicks'),
+    ({**GAUSSIAN, "rates": {"a": 0.6}}, "by label needs the labels of the arms"),
+    ({**GAUSSIAN, "rates": 0.6}, "rates must sum to at most 1|Two floors"),
 ]
 
 
@@ -126,10 +132,11 @@ def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> N
 def test_short_forms_are_the_objects_that_they_stand_for() -> None:
     instance = fb.Instance([0.5, 0.3, 0.2], fb.Bernoulli(), fb.rates.Constant(0.2))
     expected = plan(instance).to_dict()
-    for rates in (0.2, [0.2] * 3, fb.rates.Constant(0.2), {"kind": "constant", "floor": 0.2}):
-        found = plan([0.5, 0.3, 0.2], "bernoulli", rates).to_dict()
+    by_label = dict.fromkeys("abc", 0.2)
+    for rates in (0.2, [0.2] * 3, by_label, fb.rates.Constant(0.2), {"kind": "constant", "floor": 0.2}):
+        found = plan([0.5, 0.3, 0.2], "bernoulli", rates, arms=["a", "b", "c"]).to_dict()
         assert found["trials"] == expected["trials"]
-        assert found["arms"] == expected["arms"]
+        assert [{**arm, "arm": number} for number, arm in enumerate(found["arms"])] == expected["arms"]
 
 
 def test_one_estimate_everywhere() -> None:
@@ -154,7 +161,7 @@ def test_trials_rise_with_the_floor(means: list[float], family: fb.problems.fami
     floors = [share / 100 / len(means) for share in range(101)]
     stopping = plan(means, family).stopping
     for rule in (stopping, fb.stopping.Heuristic(), fb.stopping.PairwiseGaussian()):
-        if rule.proved(family) or not rule.proved_for:
+        if rule.proved(family) or rule.proof is None:
             forecast = Forecast(fb.Instance(means, family), rule, 0.05)
             fair = [fb.solve(fb.Instance(means, family, fb.rates.Constant(floor))) for floor in floors]
             trials = [forecast.trials(best.characteristic_time) for best in fair]

@@ -155,10 +155,10 @@ def test_arms_of_a_group_may_be_an_array() -> None:
         ([], 0.5, r"arms of a group must be a list of arms, got \[\]"),
         ("01", 0.5, r"arms of a group must be a list of arms, got '01'"),
         (3, 0.5, r"arms of a group must be a list of arms, got 3"),
-        ([0, 1.5], 0.5, r"arms of a group must be whole numbers from 0, got 1.5"),
-        ([0, True], 0.5, r"arms of a group must be whole numbers from 0, got True"),
-        ([0, -1], 0.5, r"arms of a group must be whole numbers from 0, got -1"),
-        ([0, "a"], 0.5, r"arms of a group must be whole numbers from 0, got 'a'"),
+        ([0, 1.5], 0.5, r"arms of a group must be labels or whole numbers from 0, got 1.5"),
+        ([0, True], 0.5, r"arms of a group must be labels or whole numbers from 0, got True"),
+        ([0, -1], 0.5, r"arms of a group must be labels or whole numbers from 0, got -1"),
+        ([0, None], 0.5, r"arms of a group must be labels or whole numbers from 0, got None"),
         ([0, 1, 0], 0.5, r"arms of a group must be different, got \[0, 1, 0\]"),
         ([0, 1], 1.5, r"floor of a group must be in \[0, 1\], got 1.5"),
         ([0, 1], -0.1, r"floor of a group must be in \[0, 1\], got -0.1"),
@@ -224,7 +224,7 @@ def test_limits_that_contradict_each_other(rates: Bounded, message: str) -> None
         with pytest.raises(ValueError, match=f"^{message}$"):
             ask()
     with pytest.raises(ValueError, match=f"^{message}$"):
-        fb.Identifier(3, 0.1, rates=rates)
+        fb.Identifier(3, 0.1, fb.Gaussian(), rates=rates)
 
 
 def test_from_dict_names_what_is_wrong() -> None:

@@ -31,7 +31,7 @@ FORMS = [
 ]
 forms = pytest.mark.parametrize(("thing", "form"), FORMS, ids=lambda value: repr(value)[:40])
 
-ONE_OF = f"kind must be one of {', '.join(sorted(FAMILIES))}"
+ONE_OF = f"family must be one of {', '.join(sorted(FAMILIES))}"
 
 
 def base(thing: Any) -> Any:
@@ -82,9 +82,9 @@ def test_custom_rates_have_no_form() -> None:
         (
             Rate,
             {"kind": "linear"},
-            "kind must be one of bounded, constant, custom, gap, inverse_gap, proportional, softmax, got 'linear'",
+            "rates must be one of bounded, constant, custom, gap, inverse_gap, proportional, softmax, got 'linear'",
         ),
-        (Rate, "_learned", "kind must be one of bounded, constant, .*, got '_learned'"),
+        (Rate, "_learned", "rates must be one of bounded, constant, .*, got '_learned'"),
         (Family, {"kind": "bernoulli", "variance": 1.0}, "bernoulli takes no parameters, got 'variance'"),
         (Rate, {"kind": "gap", "p0": 0.5, "temperature": 1.0}, "gap takes p0, got 'temperature'"),
         (Rate, {"kind": "softmax", "p": 0.5}, "softmax takes p0, temperature, got 'p'"),

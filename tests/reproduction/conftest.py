@@ -22,6 +22,14 @@ from fairbai.reproduction.studies import Results
 RUNS = 4
 
 
+@pytest.hookimpl(tryfirst=True)  # before the selection by markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of a whole report are tests of a whole system."""
+    for item in items:
+        if "report" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.system)
+
+
 @dataclass(frozen=True)
 class SmallReport:
     """What ``fairbai reproduce all`` wrote, and what it was made from; seed 0."""

@@ -16,7 +16,7 @@ NEVER = 1e-300  # a delta that no test reaches
 
 def identifier(arms: int, sampling: Any, *, seed: int = 0, **settings: Any) -> fb.Identifier:
     """An experiment that does not end."""
-    settings.setdefault("stopping", fb.stopping.Heuristic())
+    settings = {"family": fb.Gaussian(), "stopping": fb.stopping.Heuristic(), **settings}
     return fb.Identifier(arms, NEVER, sampling=sampling, settle=False, seed=seed, **settings)
 
 

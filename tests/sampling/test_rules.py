@@ -91,4 +91,4 @@ def test_base_class_asks_for_choose() -> None:
         """Has no ``choose``."""
 
     with pytest.raises(TypeError, match="Forgetful must override choose"):
-        fb.Identifier(2, delta=0.1, sampling=Forgetful()).ask()
+        fb.Identifier(2, delta=0.1, family=fb.Gaussian(), sampling=Forgetful()).ask()

@@ -22,6 +22,7 @@ FORM: dict[str, Any] = {
     "name": "a test",
     "arms": ["a", "b", "c"],
     "delta": 0.1,
+    "family": "gaussian",
     "rates": {"kind": "constant", "floor": 0.2},
     "seed": 7,
 }

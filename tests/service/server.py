@@ -142,9 +142,15 @@ class Server:
 
     def create(self, **options: Any) -> str:
         """Begin an experiment that does not stop soon; returns its id."""
-        floors = {"kind": "constant", "floor": 0.2}
-        form = {"name": "test", "arms": ["a", "b", "c", "d"], "delta": 1e-9, "rates": floors, "seed": 1, **options}
-        answer = self.call("POST", "/v1/experiments", form)
+        form = {
+            "name": "test",
+            "arms": ["a", "b", "c", "d"],
+            "delta": 1e-9,
+            "family": "gaussian",
+            "rates": 0.2,
+            "seed": 1,
+        }
+        answer = self.call("POST", "/v1/experiments", form | options)
         assert answer.status == 201, answer
         return str(answer.body["id"])
 

@@ -38,7 +38,7 @@ class AnyCalls(RuleBasedStateMachine):
     @initialize(delta=st.sampled_from([0.4, 1e-3]), settle=st.booleans(), seed=st.integers(0, 2**53 - 1))
     def create(self, delta: float, settle: bool, seed: int) -> None:
         form = {"name": "any", "arms": ARMS, "delta": delta, "settle": settle, "seed": seed}
-        created = self.call("/v1/experiments", form | {"rates": {"kind": "constant", "floor": FLOOR}})
+        created = self.call("/v1/experiments", form | {"family": "gaussian", "rates": FLOOR})
         assert created.status_code == 201
         self.id = created.json()["id"]
         self.tickets: list[str] = []  # the arm of each
@@ -103,8 +103,10 @@ class AnyCalls(RuleBasedStateMachine):
         winner = self.answer["recommendation"]
         assert answer.status_code == (409 if winner is None else 200)
         if winner is not None:
-            assert answer.json()["tickets"] == [{"ticket": "winner", "arm": winner}] * n
-            served = self.does("tell", {"rewards": [{"ticket": "winner", "reward": 1.0}]})
+            ticket = "winner" if self.answer["decided"] else "leader"
+            assert answer.json()["tickets"] == [{"ticket": ticket, "arm": winner}] * n
+            assert answer.json()["winner"] is self.answer["decided"]
+            served = self.does("tell", {"rewards": [{"ticket": ticket, "reward": 1.0}]})
             assert (served.status_code, served.json()["counted"]) == (200, 0)
 
     @precondition(lambda self: self.tickets)

@@ -16,6 +16,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from fairbai import __version__
+from fairbai.problems.short_forms import FAMILY_MISSING
 from fairbai.service.domain import answers
 from fairbai.service.http.answers import Planned
 from fairbai.service.reading.replay import MAX_DIFFERENCE
@@ -87,8 +88,13 @@ def test_a_difference_instead_of_means(tmp_path: Path) -> None:
         ({"rates": {"kind": "constant", "floor": 0.4}}, "rates must sum to at most 1"),
         ({"rates": {"kind": "bounded", "floor": 0.1, "ceiling": 0.2}}, "ceilings must sum to at least 1"),
         ({"rates": {"kind": "constant", "floor": [0.5, 0.5, 0.0]}}, "nothing is left for 'c'"),
-        ({"rates": {"kind": "magic"}}, "kind must be one of"),
-        ({"family": "cauchy"}, "kind must be one of"),
+        ({"rates": {"kind": "magic"}}, "rates must be one of"),
+        ({"rates": {"d": 0.1}}, "a floor must be for an arm of 'a', 'b', 'c', got 'd'"),
+        ({"rates": {"d": 1.1}}, "rates.labels.d: Input should be less than or equal to 1"),
+        ({"rates": [0.1, True, 0.1]}, "rates.list.1: Input should be a valid number"),
+        ({"rates": True}, "rates: must be one floor for all arms, one per arm, floors by label, or a kind"),
+        ({"family": "cauchy"}, "family must be one of"),
+        ({"family": None}, FAMILY_MISSING),
         ({"delta": 0.5}, "delta"),
         ({"arms": ["a", "a", "b"]}, "arms must have different labels"),
         ({"arms": [str(number) for number in range(101)]}, "arms"),
@@ -103,6 +109,14 @@ def test_what_is_wrong_with_a_plan(tmp_path: Path, changes: dict[str, Any], deta
         response = client.post("/v1/plan", json={**PLAN, **changes})
         assert response.status_code == 422
         assert detail in response.json()["detail"]
+
+
+def test_a_plan_takes_the_short_forms_of_rates(tmp_path: Path) -> None:
+    with running(address(tmp_path), "reader") as client:
+        for short, full in (({"a": 0.3}, [0.3, 0.0, 0.0]), (0.2, 0.2), ([0.1, 0.2, 0.3], [0.1, 0.2, 0.3])):
+            plans = [client.post("/v1/plan", json={**PLAN, "rates": form}).json()
+                     for form in (short, {"kind": "constant", "floor": full})]  # fmt: skip
+            assert plans[0] == plans[1]
 
 
 # --- lists ------------------------------------------------------------------------------------------------------
@@ -255,11 +269,9 @@ def test_sentences_of_closed_experiments(tmp_path: Path) -> None:
         play(client, some, 10)
         for at in (empty, some):
             client.post(f"{at}/close")
-        assert sentence(client, empty) == "It was closed before the first trial."
-        assert re.fullmatch(r"Closed after \d+ trials, without a decision: “a” was ahead\.", sentence(client, some))
-        audit = client.get(f"{some}/audit").json()
-        assert audit["decided_after"] is None
-        assert audit["promise"]["sentences"][0].startswith("A decision is wrong with")
+        assert sentence(client, empty) == "Closed by hand before the first trial."
+        said = r"Closed by hand after \d+ trials, without a decision: “a” was ahead, but need not be best\."
+        assert re.fullmatch(said, sentence(client, some))
 
 
 def test_sentence_of_floors_that_are_not_met(tmp_path: Path) -> None:
@@ -442,7 +454,7 @@ def test_settings_of_a_report_are_words(tmp_path: Path) -> None:
         reader = Reader()
         reader.feed(client.get(f"{at}/report").text)
         settings = reader.text[reader.text.index("Setting") :]
-        assert "Risk of a wrong answer (δ)10 %" in settings
+        assert "Target error probability (δ)10 %" in settings
         assert "Guaranteed sharesbounded (floor a: 10 %, b: 20 %, c: 10 %; ceiling 60 %; groups b, c: 50 %)" in settings
         assert "Sampling rulefair top two" in settings
         assert "{" not in settings

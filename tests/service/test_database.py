@@ -15,6 +15,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Column, Integer, text
 
 from fairbai.service.storage import database as databases
+from fairbai.service.storage import upgrades
 from fairbai.service.storage.database import open_database
 from fairbai.service.storage.failures import DatabaseError
 from fairbai.service.storage.schema import metadata
@@ -144,12 +145,12 @@ def test_tables_can_be_replaced_although_others_refer_to_them(tmp_path: Path) ->
         play(client, at, 3)
         before = client.get(at).json()
     with opened(url) as database:
-        with databases._changing_tables(database) as connection:
+        with upgrades._changing_tables(database) as connection:
             change = Operations(MigrationContext.configure(connection, opts={"render_as_batch": True}))
             with change.batch_alter_table("experiments", recreate="always") as table:
                 table.add_column(Column("new", Integer))
         lost = pytest.raises(DatabaseError, match="refers to a missing row of experiments")
-        with lost, databases._changing_tables(database) as connection:
+        with lost, upgrades._changing_tables(database) as connection:
             connection.execute(text("DELETE FROM experiments"))
         with database.writer.connect() as connection:
             assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1

@@ -54,7 +54,8 @@ def test_writes_fail_for_a_while(start: Start, disk: Path, tmp_path: Path, fault
         assert is_problem(answer, expected)
         assert str(tmp_path) not in str(answer.body)
     assert is_problem(server.call("POST", f"/v1/experiments/{experiment}/ask", {}), expected)
-    assert is_problem(server.call("POST", "/v1/experiments", {"name": "x", "arms": ["a", "b"], "delta": 0.1}), expected)
+    form = {"name": "x", "arms": ["a", "b"], "delta": 0.1, "family": "bernoulli"}
+    assert is_problem(server.call("POST", "/v1/experiments", form), expected)
     assert counts(server, experiment) == before
     broken.unlink()
     for ticket in tickets:
@@ -68,7 +69,7 @@ def test_a_read_only_file_is_refused_at_the_start(start: Start, sqlite: str, tmp
     start(sqlite).stop()
     server = Server(f"{sqlite.replace('sqlite:///', 'sqlite:///file:')}?mode=ro&uri=true", tmp_path)
     said = server.refused()
-    assert "readonly database (the file or its directory cannot be written)" in said
+    assert "readonly database (the file or its directory is not writable)" in said
     assert "Traceback" not in said
 
 

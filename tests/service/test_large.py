@@ -41,7 +41,7 @@ def counted(database: Database) -> Counter[str]:
 def steps_of_calls(folder: Path, events: int) -> dict[str, int]:
     """How much SQLite does for each page, when the log of an experiment has so many events."""
     folder.mkdir()
-    build(folder / "test.db", events)
+    build(folder / "test.db", events, experiments=20)
     found = {}
     with running(address(folder)) as client:
         count = counted(client.app.service.database)
@@ -67,7 +67,7 @@ def test_a_long_log_costs_the_pages_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.slow_without_jit
 def test_a_slow_reader_does_not_hold_up_a_writer(tmp_path: Path) -> None:
-    build(tmp_path / "test.db", 4_000)
+    build(tmp_path / "test.db", 4_000, experiments=2)
     with running(address(tmp_path)) as client, client.app.service.database.snapshot() as reader:
         before = reader.execute(text("SELECT sum(assigned) FROM experiments")).scalar()
         other = f"/v1/experiments/{0:016x}"

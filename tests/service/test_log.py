@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from fairbai.service.reading import export, verify
+from fairbai.service.reading import export, tickets, verify
 from fairbai.service.storage import logs
 from fairbai.service.storage.logs import part_of_log
 from fairbai.service.writing.leases import sweep
@@ -75,6 +75,53 @@ def test_replay_gives_the_stored_state(client: Local, tmp_path: Path) -> None:
 )
 def test_verify_sees_damage(client: Local, tmp_path: Path, change: str, found: str) -> None:
     played(client)
+    connection = sqlite3.connect(tmp_path / "test.db")
+    with connection:
+        assert connection.execute(change).rowcount > 0
+    connection.close()
+    ((first, *_),) = differences(tmp_path)
+    assert found in first
+
+
+def made_earlier(tmp_path: Path) -> None:
+    """As if the experiments of a database had been created under revision 1."""
+    connection = sqlite3.connect(tmp_path / "test.db")
+    with connection:
+        for name, state in connection.execute("SELECT id, state FROM experiments").fetchall():
+            form = json.loads(state)
+            del form["revision"], form["identifier"]["state"]["lost"]
+            connection.execute("UPDATE experiments SET state = ? WHERE id = ?", (json.dumps(form), name))
+        for name, config in connection.execute("SELECT id, config FROM experiments").fetchall():
+            form = json.loads(config)
+            del form["stopping"]["alpha"]
+            text = json.dumps(form, separators=(",", ":"))
+            connection.execute("UPDATE experiments SET config = ? WHERE id = ?", (text, name))
+            connection.execute("UPDATE events SET data = ? WHERE experiment = ? AND kind = 'created'", (text, name))
+    connection.close()
+
+
+def test_an_earlier_revision_is_read_and_its_counts_are_compared(client: Local, tmp_path: Path) -> None:
+    at = played(client)
+    made_earlier(tmp_path)
+    assert differences(tmp_path) == [[]]
+    with opened(address(tmp_path)) as database:
+        assert verify.earlier_experiments(database) == [at.rsplit("/", 1)[1]]
+    assert client.get(at).json()["expired"] == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ("UPDATE experiments SET state = replace(state, '\"late\": 2', '\"late\": 1')", "late is 1, replayed 2"),
+        ("UPDATE tickets SET reward = reward + 1 WHERE number = 3", "ticket 3 is"),
+        ("DELETE FROM tickets WHERE number = 3", "ticket 3 is None"),
+        ("DELETE FROM events WHERE sequence = 5", "observed is"),
+        ("UPDATE events SET data = replace(data, '\"sums\":[1.5', '\"sums\":[1.0')", "sums is"),
+    ],
+)
+def test_damage_to_an_earlier_revision_is_seen(client: Local, tmp_path: Path, change: str, found: str) -> None:
+    played(client)
+    made_earlier(tmp_path)
     connection = sqlite3.connect(tmp_path / "test.db")
     with connection:
         assert connection.execute(change).rowcount > 0
@@ -152,6 +199,7 @@ def test_long_logs_are_read_in_parts(client: Local, tmp_path: Path, monkeypatch:
     table = parquet.read_table(io.BytesIO(client.get(f"{at}/events?format=parquet").content))
     monkeypatch.setattr(logs, "MAX_TEXT", 500)
     monkeypatch.setattr(export, "MAX_LINES", 7)
+    monkeypatch.setattr(tickets, "CHUNK", 5)
     monkeypatch.setattr(verify, "CHUNK", 5)
     largest = 0
 

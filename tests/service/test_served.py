@@ -27,7 +27,7 @@ def test_whole_experiment_with_the_client(start: Start, sqlite: str, capsys: pyt
     rng = random.Random(1)
     server = start(sqlite, workers=1)  # not in a fork, which has no exit code
     with Client(server.address, server.key) as client:
-        experiment = client.create("test", ["a", "b", "c"], 0.1, rates={"kind": "constant", "floor": 0.2})
+        experiment = client.create("test", ["a", "b", "c"], 0.1, family="gaussian", rates=0.2)
         answer = Answer(decided=False, stopped=False, recommendation=None)
         while not answer.stopped:
             tickets = client.ask(experiment, 5)
@@ -52,7 +52,7 @@ def test_server_that_is_killed_loses_nothing_and_clients_go_on(start: Start, sql
     """The client repeats what the kill interrupted, when the server is back on the same port."""
     server = start(sqlite)
     with Client(server.address, server.key) as client:
-        experiment = client.create("test", ["a", "b"], 1e-9)
+        experiment = client.create("test", ["a", "b"], 1e-9, family="gaussian")
         tickets = client.ask(experiment, 50)
         client.tell(experiment, {ticket: 1.0 for ticket, _ in tickets})
     server.kill()
@@ -152,7 +152,7 @@ def test_serve_prints_a_key_once_and_hands_its_settings_on(
     assert [(options["host"], options["port"], options["workers"]) for options in started] == [
         ("127.0.0.1", 1234, 1)
     ] * 2
-    assert settings.Settings.from_environment().database == address(tmp_path)
+    assert settings.ServerSettings.from_environment().database == address(tmp_path)
 
 
 def test_keys_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -173,7 +173,7 @@ def test_keys_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_keys_are_listed_without_a_new_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for action in (["list"], ["revoke", "x"]):
         assert main(["keys", *action, "--database", address(tmp_path)]) == 2
-        assert "there is no such file" in capsys.readouterr().err
+        assert "no such file" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "test.db").touch()
     assert main(["keys", "list", "--database", address(tmp_path)]) == 2

@@ -98,7 +98,7 @@ def test_streams_are_limited_and_those_that_have_gone_are_not_counted(
             heard = [asyncio.run_coroutine_threadsafe(one.listen(), client._loop) for one in listeners]
             client.wait(until(lambda opened=listeners: all(one.events() for one in opened)))
             refused = client.get(f"{at}/stream")
-            assert (refused.status_code, "ask for the status instead" in refused.text) == (503, True)
+            assert (refused.status_code, "poll the status instead" in refused.text) == (503, True)
             for one in listeners:
                 client._loop.call_soon_threadsafe(one.gone.set)
             for each in heard:

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 import fairbai as fb
+from fairbai.problems.short_forms import FAMILY_MISSING
 from fairbai.service.domain.book import Book
 from fairbai.service.http.middleware import Authenticate
 from tests.service.running import FORM, Local, address, ask, create, play, running, tell
@@ -23,7 +24,7 @@ def client(tmp_path: Path) -> Iterator[Local]:
 
 def test_same_arms_as_an_identifier(client: Local) -> None:
     at = create(client)
-    ident = fb.Identifier(["a", "b", "c"], delta=0.1, rates=fb.rates.Constant(0.2), seed=7)
+    ident = fb.Identifier(["a", "b", "c"], delta=0.1, family=fb.Gaussian(), rates=fb.rates.Constant(0.2), seed=7)
     for number in range(40):
         (ticket,) = ask(client, at)
         assert ticket == {"ticket": str(number), "arm": ident.ask()}
@@ -55,7 +56,9 @@ def test_learned_floors_are_settled_with_a_margin(client: Local) -> None:
     at = create(client, rates={"kind": "gap", "p0": 0.5}, settle={"margin": 1})
     assert client.get(at).json()["config"]["settle"] == {"margin": 1.0, "learn": True}
     settling = fb.Settling(margin=1.0)
-    ident = fb.Identifier(["a", "b", "c"], delta=0.1, rates=fb.rates.Gap(0.5), settle=settling, seed=7)
+    ident = fb.Identifier(
+        ["a", "b", "c"], delta=0.1, family=fb.Gaussian(), rates=fb.rates.Gap(0.5), settle=settling, seed=7
+    )
     while not ident.stopped:
         (ticket,) = ask(client, at)
         arm, reward = ident.ask(), 3.0 if ticket["arm"] == "a" else 0.0
@@ -112,7 +115,7 @@ def test_ticket_twice_in_a_request(client: Local) -> None:
     assert client.post(f"{at}/tell", json={"rewards": same}).json()["counted"] == 1
 
 
-@pytest.mark.parametrize("ticket", ["1", "-1", "x", "00", "١", "999999999999999999", "winner"])
+@pytest.mark.parametrize("ticket", ["1", "-1", "x", "00", "١", "999999999999999999", "winner", "leader"])
 def test_unknown_ticket(client: Local, ticket: str) -> None:
     at = create(client)
     (known,) = ask(client, at)
@@ -201,7 +204,6 @@ def test_close_is_final_and_freezes_the_answer(client: Local) -> None:
     status = client.get(at).json()
     assert status["closed"]
     assert status["observed"] == 6
-    assert client.post(f"{at}/ask", json={"serve_winner": True}).json()["tickets"][0]["arm"] == "b"
 
 
 def test_no_such_experiment(client: Local) -> None:
@@ -209,6 +211,32 @@ def test_no_such_experiment(client: Local) -> None:
         response = client.request(method, f"/v1/experiments/nothing{path}")
         assert response.status_code == 404, path
         assert response.json()["title"] == "No such experiment"
+
+
+@pytest.mark.parametrize(
+    ("short", "full"),
+    [
+        (0.1, {"kind": "constant", "floor": 0.1}),
+        ([0.1, 0.2, 0.3], {"kind": "constant", "floor": [0.1, 0.2, 0.3]}),
+        ({"b": 0.3}, {"kind": "constant", "floor": [0.0, 0.3, 0.0]}),
+        (
+            {"kind": "bounded", "floor": {"a": 0.1}, "groups": [{"arms": ["a", "c"], "floor": 0.5}]},
+            {"kind": "bounded", "floor": [0.1, 0.0, 0.0], "ceiling": 1.0, "groups": [{"arms": [0, 2], "floor": 0.5}]},
+        ),
+    ],
+    ids=repr,
+)
+def test_short_forms_are_stored_in_full(client: Local, short: Any, full: dict[str, Any]) -> None:
+    config = client.get(create(client, rates=short, family="bernoulli")).json()["config"]
+    assert (config["rates"], config["family"]) == (full, {"kind": "bernoulli"})
+
+
+@pytest.mark.parametrize("given", [{}, {"family": None}], ids=repr)
+def test_an_experiment_needs_a_family(client: Local, given: dict[str, Any]) -> None:
+    form = {name: value for name, value in FORM.items() if name != "family"}
+    response = client.post("/v1/experiments", json=form | given)
+    assert response.status_code == 422
+    assert response.json()["detail"] == f"body: {FAMILY_MISSING}"
 
 
 @pytest.mark.parametrize(
@@ -225,6 +253,9 @@ def test_no_such_experiment(client: Local) -> None:
         {"family": {"kind": "gaussian", "variance": -1}},
         {"rates": {"kind": "constant", "floor": 0.4}},
         {"rates": {"kind": "custom", "function": "print"}},
+        {"rates": {"d": 0.1}},
+        {"rates": [0.1, 0.1]},
+        {"rates": {"kind": "bounded", "groups": [{"arms": ["d"], "floor": 0.1}]}},
         {"settle": {"margin": -1.0}},
         {"settle": {"margin": True}},
         {"settle": {"spread": 1.0}},

@@ -126,9 +126,14 @@ def test_nothing_is_traced_unless_asked_for() -> None:
 
 def test_defaults_are_those_of_the_identifier() -> None:
     one = make_scenario(fb.Instance([1.0, 0.0]), 0.05, None, None, False, 0, 10)
-    ident = fb.Identifier(2, delta=0.05)
+    ident = fb.Identifier(2, delta=0.05, family=fb.Gaussian())
     assert (one.sampling, one.stopping) == (ident.sampling, ident.stopping)
     assert one.deltas == (0.05,)
+
+
+def test_rules_may_be_named() -> None:
+    named = make_scenario(fb.Instance([1.0, 0.0]), 0.05, "top_two", {"kind": "mixture", "kappa": 2}, False, 0, 10)
+    assert (named.sampling, named.stopping) == (fb.sampling.TopTwo(), fb.stopping.Mixture(2.0))
 
 
 # Wrong arguments
@@ -144,9 +149,9 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"deltas": [0.1, float("nan")]}, r"delta must be in \(0, 1/2\), got nan"),
     ({"deltas": "small"}, r"delta must be in \(0, 1/2\), got 'small'"),
     ({"deltas": None}, r"delta must be in \(0, 1/2\), got None"),
-    ({"sampling": fb.stopping.Mixture()}, "sampling must be a SamplingRule, got Mixture"),
-    ({"sampling": "fair_top_two"}, "sampling must be a SamplingRule, got 'fair_top_two'"),
-    ({"stopping": fb.sampling.TopTwo()}, "stopping must be a StoppingRule, got TopTwo"),
+    ({"sampling": fb.stopping.Mixture()}, "sampling must be a SamplingRule, its kind or its JSON form, got Mixture"),
+    ({"sampling": "fair"}, "sampling must be one of fair_top_two, .*, got 'fair'"),
+    ({"stopping": fb.sampling.TopTwo()}, "stopping must be a StoppingRule, its kind or its JSON form, got TopTwo"),
     ({"seed": -1}, r"seed must be a whole number from 0 to 2\*\*63 - 1, got -1"),
     ({"seed": 2**63}, r"seed must be a whole number from 0 to 2\*\*63 - 1, got 9223372036854775808"),
     ({"seed": 1.5}, r"seed must be a whole number from 0 to 2\*\*63 - 1, got 1.5"),

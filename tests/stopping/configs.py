@@ -8,8 +8,8 @@ from fairbai.kernels.config import Config
 from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALE
 
 
-def config(family: int, stopping: int, kappa: float, size: float) -> Config:
-    return Config(family, 0, False, 0, 0, stopping, 0, 0, 0.0, 1.0, 0.0, kappa, size)
+def config(family: int, stopping: int, kappa: float, size: float, alpha: float = 0.0, bonus: float = 0.0) -> Config:
+    return Config(family, 0, False, 0, 0, stopping, 0, 0, 0.0, 1.0, 0.0, kappa, size, alpha, bonus)
 
 
 def one_arm(count: float, mean: float, scale: float) -> np.ndarray:

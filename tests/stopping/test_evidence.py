@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.optimize import minimize_scalar
 from scipy.special import betaln, gammaln, logsumexp
 from scipy.stats import beta, gamma
 
@@ -19,6 +18,7 @@ from fairbai.planning.expected import trials_until_stop
 from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule, TwoSidedMixture
 from tests.cases import proved_families
 from tests.stopping.configs import config, one_arm
+from tests.stopping.ties import STEPS, WEIGHTS, Arm, Ties
 
 KAPPA, PRIOR_MEAN = 3.0, 0.7
 MIXTURES = [Mixture(KAPPA, PRIOR_MEAN), TwoSidedMixture(KAPPA, PRIOR_MEAN)]
@@ -74,10 +74,6 @@ def regret_at(kind: str, count: int, mean: float, m: float) -> float:
     return float(own - posterior + gammaln(shape) - shape * math.log(rate))
 
 
-STEPS = np.arange(-14, 9)
-WEIGHTS = 1.0 / (2.0**STEPS + 2.0 ** (-STEPS / 2)) / np.sum(1.0 / (2.0**STEPS + 2.0 ** (-STEPS / 2)))
-
-
 def tilted(kind: str, mean: float, tilt: float, variance: float) -> float:
     """The mean of the arm whose distribution is that of an arm with this mean, tilted."""
     if kind == "gaussian":
@@ -130,7 +126,7 @@ class Sample:
             return glr - math.log(1.0 + math.log(self.counts.sum()))
         if isinstance(rule, Mixture):
             two_sided = self.score(TwoSidedMixture(KAPPA, PRIOR_MEAN), a, b)
-            return max(math.log(0.95) + self.least(a, b), math.log(0.05) + two_sided)
+            return max(math.log(0.95) + self.least(rule, a, b), math.log(0.05) + two_sided)
         if isinstance(rule, TwoSidedMixture) and self.family.kind != "gaussian":
             return glr - sum(regret(self.family.kind, self.counts[i], self.means[i]) for i in (a, b))
         if isinstance(rule, TwoSidedMixture):
@@ -142,25 +138,19 @@ class Sample:
         parts = [3.0 * math.log(1.0 + math.log(count)) for count in self.counts]
         return glr - (parts[a] + parts[b] if rule.pairwise else sum(parts))  # type: ignore[attr-defined]
 
-    def product(self, a: int, b: int, theta_a: float, theta_b: float) -> float:
-        """The product of the two one-sided martingales at these means, in logarithms."""
+    def product(self, a: int, b: int, theta_a: float, theta_b: float, alpha: float) -> float:
+        """The product of the two one-sided martingales at these means, in logarithms; α (K - 1) is a part of one."""
         kind = self.family.kind
         up = log_martingale(kind, 1, self.counts[b], self.means[b], self.variances[b], theta_b)
+        up = up if alpha == 0.0 else float(np.logaddexp(math.log1p(-alpha) + up, math.log(3.0 * alpha)))
         return up + log_martingale(kind, -1, self.counts[a], self.means[a], self.variances[a], theta_a)
 
-    def least(self, a: int, b: int) -> float:
-        """Its least value over the ties between the two means; -inf where it is less beyond them."""
-        low, high = self.means[a], self.means[b]
-        if high - low < 1e-9:
+    def least(self, rule: Mixture, a: int, b: int) -> float:
+        """The least value over all ties; -inf where the means are equal."""
+        if self.means[a] == self.means[b]:
             return -math.inf
-        ends = [low + 1e-7 * (high - low), high - 1e-7 * (high - low)]
-        inner = [low + 1e-4 * (high - low), high - 1e-4 * (high - low)]
-        if any(self.product(a, b, end, end) < self.product(a, b, x, x) for end, x in zip(ends, inner, strict=True)):
-            return -math.inf
-        found = minimize_scalar(
-            lambda tie: self.product(a, b, tie, tie), bounds=ends, method="bounded", options={"xatol": 1e-12}
-        )
-        return float(found.fun)
+        arms = [Arm(self.counts[i], self.means[i], self.variances[i]) for i in (b, a)]
+        return Ties(self.family.kind, *arms, rule.kappa, rule.prior_mean, rule.parameters(4)[2], 4).least()
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """What the kernels take."""
@@ -175,8 +165,8 @@ class Sample:
         state, scalars = self.arrays()
         code = self.family.code
         for a, (count, mean) in enumerate(zip(self.counts, self.means, strict=True)):
-            state[PENALTY, a] = penalty(code, rule.code, *rule.parameters, float(count), count * mean)
-        return evidence(config(code, rule.code, *rule.parameters), state, scalars, level)
+            state[PENALTY, a] = penalty(code, rule.code, *rule.parameters(4)[:2], float(count), count * mean)
+        return evidence(config(code, rule.code, *rule.parameters(4)), state, scalars, level)
 
 
 @pairs
@@ -195,18 +185,22 @@ def test_score_is_the_formula(family: fb.Gaussian, rule: StoppingRule) -> None:
         assert sample.score(rule, worst, best) == pytest.approx(min(scores), **close)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.2])
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.kind)
-def test_mixture_is_below_the_martingales_of_all_means_with_which_the_answer_is_wrong(family: fb.Gaussian) -> None:
+def test_mixture_is_below_the_martingales_of_all_means_with_which_the_answer_is_wrong(
+    family: fb.Gaussian, alpha: float
+) -> None:
     """The step of the proof that needs the minimisation, at pairs of means that are no ties too."""
     rng = np.random.default_rng(14)
     for _ in range(5):
         sample = Sample(family, rng)
         state, _ = sample.arrays()
         b, a = (int(arm) for arm in np.argsort(-sample.means)[:2])
-        found = tie_evidence(config(family.code, MIXTURE, KAPPA, PRIOR_MEAN), state, b, a, -math.inf)
+        given = config(family.code, MIXTURE, KAPPA, PRIOR_MEAN, alpha, 3.0 * alpha)
+        found = tie_evidence(given, state, b, a, -math.inf)
         for _ in range(40):
             low, high = np.sort(rng.normal(0.0, 1.5, 2) if family.kind == "gaussian" else rng.uniform(0.01, 0.99, 2))
-            assert found <= sample.product(a, b, theta_a=high, theta_b=low) + 1e-9
+            assert found <= sample.product(a, b, theta_a=high, theta_b=low, alpha=alpha) + 1e-9
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.kind)
@@ -265,7 +259,7 @@ def test_parameters_that_are_far_off_give_a_number(family: fb.Gaussian, kappa: f
     for rule in (Mixture(kappa, 1e-250), Mixture(kappa, 1e250)):
         score, _, glr, _, _ = sample.found(rule)
         assert math.isfinite(score)
-        assert score <= glr
+        assert score <= glr + math.log1p(rule.parameters(4)[2] * 2.0)
 
 
 MIXED = {  # the quantiles of the prior of a mean of size m, and the likelihood of n rewards of sum s
@@ -340,7 +334,7 @@ def test_equal_means_are_no_evidence(family: fb.Gaussian, rule: StoppingRule) ->
 
 @rules
 def test_identifier_decides_when_the_ratio_reaches_the_threshold(rule: StoppingRule) -> None:
-    ident = fb.Identifier(3, delta=0.1, stopping=rule)
+    ident = fb.Identifier(3, delta=0.1, family=fb.Gaussian(), stopping=rule)
     while not ident.decided:
         before = ident.status()
         assert before.glr < before.threshold
@@ -356,7 +350,7 @@ def test_rules_from_the_quickest_to_the_slowest() -> None:
     """On the same rewards."""
     trials = []
     for rule in RULES:
-        ident = fb.Identifier(3, delta=0.1, stopping=rule, sampling=fb.sampling.TrackAndStop())
+        ident = fb.Identifier(3, delta=0.1, family=fb.Gaussian(), stopping=rule, sampling=fb.sampling.TrackAndStop())
         while not ident.decided:
             arm = ident.ask()
             ident.tell(arm, [0.0, 2.0, 1.0][arm])

@@ -146,15 +146,30 @@ def test_parameters_of_the_mixture_must_be_positive(rule: type[Mixture], name: s
         rule(**{name: value})
 
 
-def test_mixture_gives_both_parameters_to_the_kernel() -> None:
-    assert Mixture(kappa=3.0, prior_mean=7.0).parameters == (3.0, 7.0)
-    assert Heuristic().parameters == (1.0, 1.0)
+def test_mixture_gives_its_parameters_to_the_kernel() -> None:
+    assert Mixture(kappa=3.0, prior_mean=7.0, alpha=0.1).parameters(11) == (3.0, 7.0, 0.1, 1.0)
+    assert TwoSidedMixture(kappa=3.0, prior_mean=7.0).parameters(11) == (3.0, 7.0, 0.0, 0.0)
+    assert Heuristic().parameters(11) == (1.0, 1.0, 0.0, 0.0)
 
 
-def test_json_form_of_the_mixture_is_the_one_of_earlier_snapshots() -> None:
+def test_json_form_of_the_mixture_may_leave_alpha_to_the_number_of_arms() -> None:
     form = {"kind": "mixture", "kappa": 5.0, "prior_mean": 1.0}
-    assert Mixture().to_dict() == form
+    assert Mixture().to_dict() == {**form, "alpha": None}
     assert StoppingRule.from_dict(form) == Mixture()
+    assert Mixture().for_arms(12) == Mixture(alpha=0.1)
+    assert Heuristic().for_arms(12) == Heuristic()
+
+
+@pytest.mark.parametrize(("arms", "alpha"), [(2, 0.0), (3, 0.05), (12, 0.1), (102, 0.15), (1002, 0.2), (10**6, 0.2)])
+def test_alpha_depends_on_the_number_of_arms(arms: int, alpha: float) -> None:
+    assert Mixture().parameters(arms)[2:] == pytest.approx((alpha, alpha * (arms - 1)))
+    assert Mixture(alpha=0.3).parameters(arms)[2:] == pytest.approx((0.3, 0.3 * (arms - 1)))
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.0, math.nan, "much"])
+def test_alpha_is_a_share(value: float) -> None:
+    with pytest.raises(ValueError, match=r"alpha must be in \[0, 1\), got"):
+        Mixture(alpha=value)
 
 
 def test_kappa_for_a_number_of_trials() -> None:

@@ -2,6 +2,7 @@
 
 import math
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from fairbai.problems.checks import floors as check_floors
 from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.instance import Instance
 from fairbai.problems.rates import Bounded, Rate
+from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,13 +108,14 @@ def _workspace(arms: int) -> Array:
 
 
 def solve_batch(
-    means: npt.ArrayLike, rates: Rate | npt.ArrayLike = 0.0, family: Family | None = None
+    means: npt.ArrayLike, rates: RateForm | npt.ArrayLike = 0.0, family: FamilyForm = None
 ) -> AllocationBatch:
     """The optimal allocations of many instances with the same number of arms.
 
     Args:
         means: One row per instance.
-        rates: A rate, applied to every row, or floors: one number, one per arm, or a matrix like ``means``.
+        rates: A rate or its JSON form, applied to every row, or floors: one number, one per arm, or a matrix like
+            ``means``.
         family: The reward family of all instances; Gaussian with variance 1 by default.
 
     Example:
@@ -120,9 +123,9 @@ def solve_batch(
         >>> fb.solve_batch([[1.0, 0.0], [2.0, 0.0]]).characteristic_time
         array([8., 2.])
     """
-    family = Gaussian() if family is None else family
-    if not isinstance(family, Family):
-        raise ValueError(f"family must be a family such as fairbai.Bernoulli(), got {family!r}")
+    family = Gaussian() if family is None else family_of(family)
+    if rates is None or isinstance(rates, (Rate, str, Mapping)):
+        rates = rates_of(rates)
     matrix = _contiguous("means", means)
     if matrix.ndim != 2 or matrix.shape[1] < 2:
         raise ValueError(f"means must be a matrix with one row per instance and at least two arms, got {matrix.shape}")

@@ -47,7 +47,7 @@ def means_figure(status: Answer) -> Figure:
     arms, names = _drawn(status)
     best, percents = status["recommendation"], status["config"]["family"]["kind"] == "bernoulli"
     unit, title = (100.0, "Mean reward (% of trials)") if percents else (1.0, "Mean reward per trial")
-    leader = "best arm" if status["decided"] else "best so far"
+    leader = "best arm" if status["decided"] else "ahead at the end" if status["stopped"] else "best so far"
     data = []
     for name, color, symbol, wanted in ((leader, GREEN, "diamond", True), ("other arms", BLUE, "circle", False)):
         chosen = [

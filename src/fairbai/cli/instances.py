@@ -8,11 +8,20 @@ from typing import Any
 
 from fairbai.cli.flags import add_json, add_quiet
 
+KEYS = ("arms", "means", "family", "rates", "delta")
+FAMILY_HELP = """
+the reward family says what a reward is:
+  bernoulli      clicks, conversions and other rewards of 0 or 1
+  poisson        counts
+  exponential    waiting times
+  gaussian       measurements with a known noise level: give its --variance
+"""
 FILE_HELP = """
 a file for --file may have any of these keys:
+  arms = ["new", "old", "plain"]
   means = [1.0, 0.5, 0.0]
   family = { kind = "gaussian", variance = 2.0 }
-  rates = { kind = "constant", floor = 0.1 }
+  rates = 0.1       # or [0.1, 0.2, 0.3], { new = 0.3 }, { kind = "inverse_gap", p0 = 0.7 }
   delta = 0.05
 """
 SOLVE_EXAMPLES = """examples:
@@ -20,6 +29,7 @@ SOLVE_EXAMPLES = """examples:
   fairbai solve --means 0.12 0.10 0.09 --family bernoulli --floors 0.1 0.2 0.3 --delta 0.01
   fairbai solve --means 3 1 2 --rates inverse_gap --p0 0.7 --json
   fairbai solve --means 1 0.8 0.5 0 --floors 0.05 --ceilings 0.4 --group 2,3:0.5
+  fairbai solve --means 1 0.8 0.5 --arms a b c --floors b=0.2 c=0.3
 """
 PLAN_EXAMPLES = """examples:
   fairbai plan --means 0.12 0.10 0.09 --family bernoulli --floors 0.2 --per-day 5000
@@ -34,15 +44,18 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
     """The options that describe an instance."""
     parser.add_argument("--file", type=Path, metavar="TOML", help="read the instance from a file; flags override it")
     parser.add_argument("--means", type=float, nargs="+", metavar="MEAN", help="the mean reward of every arm")
-    parser.add_argument("--family", metavar="NAME", help="gaussian (default), bernoulli, poisson or exponential")
+    parser.add_argument("--arms", nargs="+", metavar="LABEL", help="labels of the arms (default: their numbers)")
+    parser.add_argument("--family", metavar="NAME", help="bernoulli, poisson, exponential or gaussian")
     parser.add_argument("--variance", type=float, nargs="+", metavar="V", help="of Gaussian arms: one, or one per arm")
-    parser.add_argument("--floors", type=float, nargs="+", metavar="P", help="guaranteed share: one, or one per arm")
-    parser.add_argument("--ceilings", type=float, nargs="+", metavar="U", help="largest share: one, or one per arm")
+    parser.add_argument(
+        "--floors", nargs="+", metavar="P", help="guaranteed share: one, one per arm, or by label such as new=0.3"
+    )
+    parser.add_argument("--ceilings", nargs="+", metavar="U", help="largest share: one, one per arm, or by label")
     parser.add_argument(
         "--group",
         action="append",
         metavar="ARMS:FLOOR",
-        help="share that some arms are guaranteed together, such as 2,3:0.5; may be repeated",
+        help="share that some arms, by label or number, are guaranteed together, such as 2,3:0.5; may be repeated",
     )
     parser.add_argument(
         "--rates",
@@ -61,7 +74,6 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
 def add_plan(parser: argparse.ArgumentParser) -> None:
     """The options of ``fairbai plan``."""
     add_instance(parser)
-    parser.add_argument("--arms", nargs="+", metavar="LABEL", help="labels of the arms (default: their numbers)")
     parser.add_argument("--per-day", type=float, metavar="N", help="trials per day, to report days as well")
 
 
@@ -80,7 +92,7 @@ def run_plan(options: argparse.Namespace) -> None:
 
 
 def question(options: argparse.Namespace) -> dict[str, Any]:
-    """The means, family, rates and delta from the flags and the file, as far as they are given."""
+    """The arms, means, family, rates and delta from the flags and the file, as far as they are given."""
     form: dict[str, Any] = {}
     if options.file is not None:
         try:
@@ -88,10 +100,9 @@ def question(options: argparse.Namespace) -> dict[str, Any]:
         except ValueError as error:
             raise ValueError(f"{options.file} is not a TOML file: {error}") from None
         for key in form:
-            if key not in ("means", "family", "rates", "delta"):
-                raise ValueError(f"{options.file} may have the keys means, family, rates and delta, got {key!r}")
-    if options.means is not None:
-        form["means"] = options.means
+            if key not in KEYS:
+                raise ValueError(f"{options.file} may have the keys {', '.join(KEYS)}, got {key!r}")
+    form |= {name: given for name in ("arms", "means", "delta") if (given := getattr(options, name)) is not None}
     if "means" not in form:
         raise ValueError("means are missing: give --means or a file with means")
     if options.variance is not None:
@@ -100,26 +111,24 @@ def question(options: argparse.Namespace) -> dict[str, Any]:
         form["family"] = {**({"kind": given} if isinstance(given, str) else given), "variance": variance}
     elif options.family is not None:
         form["family"] = options.family
-    if (given := _rates(options)) is not None:
-        form["rates"] = given
-    if options.delta is not None:
-        form["delta"] = options.delta
+    if (rates := _rates(options, form.get("arms"))) is not None:
+        form["rates"] = rates
     return form
 
 
-def _rates(options: argparse.Namespace) -> dict[str, Any] | None:
-    """The JSON form of the rates that the flags describe, if they do."""
+def _rates(options: argparse.Namespace, labels: list[str] | None) -> Any:
+    """The rates that the flags describe, if they do, in a form that every part of fairbai takes."""
     limited = options.ceilings is not None or options.group is not None
     if options.rates is not None and (options.floors is not None or limited):
         raise ValueError("give --rates, or --floors, --ceilings and --group, not both")
     if options.rates is None and (options.p0 is not None or options.temperature is not None):
         raise ValueError("--p0 and --temperature belong to --rates, which is missing")
     if limited:
-        groups = [_group(text) for text in options.group or ()]
-        ceiling = _one_or_all(options.ceilings or [1.0])
-        return {"kind": "bounded", "floor": _one_or_all(options.floors or [0.0]), "ceiling": ceiling, "groups": groups}
+        groups = [_group(text, labels) for text in options.group or ()]
+        floor, ceiling = _shares("floors", options.floors or ["0"]), _shares("ceilings", options.ceilings or ["1"])
+        return {"kind": "bounded", "floor": floor, "ceiling": ceiling, "groups": groups}
     if options.floors is not None:
-        return {"kind": "constant", "floor": _one_or_all(options.floors)}
+        return _shares("floors", options.floors)
     if options.rates is None:
         return None
     form = {"kind": options.rates, "p0": options.p0, "temperature": options.temperature}
@@ -130,10 +139,23 @@ def _one_or_all(numbers: list[float]) -> float | list[float]:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def _group(text: str) -> dict[str, Any]:
-    """The group that ``2,3:0.5`` stands for."""
-    arms, _, floor = text.partition(":")
+def _shares(name: str, texts: list[str]) -> float | list[float] | dict[str, float]:
+    """The shares that ``0.1``, ``0.1 0.3`` or ``new=0.1 old=0.3`` stand for."""
+    pairs = [text.rpartition("=") for text in texts]
     try:
-        return {"arms": [int(arm) for arm in arms.split(",")], "floor": float(floor)}
+        if all(equals for _, equals, _ in pairs):
+            return {label: float(share) for label, _, share in pairs}
+        return _one_or_all([float(text) for text in texts])
+    except ValueError:
+        raise ValueError(f"{name} must be numbers, or all by label such as new=0.3, got {' '.join(texts)!r}") from None
+
+
+def _group(text: str, labels: list[str] | None) -> dict[str, Any]:
+    """The group that ``2,3:0.5`` or ``new,old:0.5`` stands for; labels come before numbers."""
+    arms, _, floor = text.rpartition(":")
+    known = labels or ()
+    try:
+        members = [int(arm) if arm not in known and arm.isdecimal() else arm for arm in arms.split(",")]
+        return {"arms": members, "floor": float(floor)}
     except ValueError:
         raise ValueError(f"group must be arms and a floor such as 2,3:0.5, got {text!r}") from None

@@ -43,7 +43,7 @@ GROUPS = {
             "how many trials and days an experiment will take, with its floors and without",
             instances.add_plan,
             instances.run_plan,
-            instances.PLAN_EXAMPLES + instances.FILE_HELP,
+            instances.PLAN_EXAMPLES + instances.FAMILY_HELP + instances.FILE_HELP,
         ),
     ],
     "a live experiment, over HTTP": [

@@ -10,37 +10,32 @@ from fairbai.planning import plan
 from fairbai.planning.expected import Forecast
 from fairbai.planning.plan import described_instance
 from fairbai.planning.text import count
-from fairbai.problems import Family, Instance, rates
+from fairbai.problems import Instance
 from fairbai.problems.checks import confidence
+from fairbai.problems.labels import labels_for
+from fairbai.problems.short_forms import rates_of
 from fairbai.stopping import Heuristic
 
 ESTIMATE_NOTE = "with the threshold log((1 + log t) / delta), which is not proved (fairbai plan has a proved one)"
 
 
-def _question(options: argparse.Namespace) -> tuple[Instance, float]:
-    """The instance and delta from the flags and the file."""
-    form = question(options)
-    instance = Instance(
-        form["means"],
-        Family.from_dict(form.get("family", "gaussian")),
-        rates.Rate.from_dict(form.get("rates", "constant")),
-    )
-    return instance, confidence(form.get("delta", 0.05))
-
-
 def print_solution(options: argparse.Namespace) -> None:
     """Print the allocation of an instance beside its floors."""
-    instance, delta = _question(options)
-    report = described_instance(instance, delta, range(instance.means.size))
+    form = question(options)
+    labels = labels_for(form.get("arms"), form["means"])
+    instance = Instance(form["means"], form.get("family"), rates_of(form.get("rates"), labels))
+    delta = confidence(form.get("delta", 0.05))
+    report = described_instance(instance, delta, labels)
     _add_estimate(report, instance)
     if options.json:
         print_json(report)
         return
-    print(f"best arm {report['best_arm']} of {instance.means.size} {instance.family.kind} arms\n")
+    print(f"best arm {labels[report['best_arm']]} of {instance.means.size} {instance.family.kind} arms\n")
     _print_arms(report, limited=instance.limits is not None)
     for group in instance.rates.to_dict().get("groups", ()):
         share = sum(report["arms"][arm]["weight"] for arm in group["arms"])
-        print(f"arms {', '.join(map(str, group['arms']))} together: {share:.4f}, floor {group['floor']:.4f}\n")
+        names = ", ".join(str(labels[arm]) for arm in group["arms"])
+        print(f"arms {names} together: {share:.4f}, floor {group['floor']:.4f}\n")
     bound = f"at most {report['price_upper_bound']:.4g}"
     print_table(
         None,
@@ -88,8 +83,9 @@ def print_plan(options: argparse.Namespace) -> None:
     """Print how many trials an experiment will take."""
     if options.per_day is not None and not 0.0 < options.per_day < math.inf:
         raise ValueError(f"per-day must be positive, got {options.per_day!r}")
-    instance, delta = _question(options)
-    found = plan(instance, delta=delta, arms=options.arms, per_day=options.per_day)
+    form = question(options)
+    question_of = (form["means"], form.get("family"), form.get("rates"), form.get("delta", 0.05), form.get("arms"))
+    found = plan(*question_of, per_day=options.per_day)
     if options.json:
         print_json(found.to_dict())
     else:

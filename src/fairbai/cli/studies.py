@@ -22,7 +22,7 @@ a study file:
   [instances.linear]
   means = [1.0, 0.5, 0.0]
   family = "gaussian"              # or { kind = "gaussian", variance = 2.0 }
-  rates = { kind = "constant", floor = 0.1 }
+  rates = 0.1                      # or [0.1, 0.2, 0.3], or { kind = "gap", p0 = 0.5 }
 
   [sampling]
   f-tas = "fair_track_and_stop"

@@ -17,6 +17,7 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "httpx":
         raise
-    raise ModuleNotFoundError("fairbai.client needs httpx: pip install 'fairbai[service]'", name=error.name) from error
+    message = "fairbai.client needs httpx: pip install '.[service]' in a clone of the repository"
+    raise ModuleNotFoundError(message, name=error.name) from error
 
 __all__ = ["Answer", "AsyncClient", "Client", "ExperimentOverError", "ServiceError", "Ticket"]

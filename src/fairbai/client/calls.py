@@ -14,7 +14,10 @@ MAX_WAIT = 10.0  # seconds
 
 
 class Ticket(NamedTuple):
-    """A trial to run: show ``arm``, then tell its reward with ``ticket``."""
+    """A trial to run: show ``arm``, then tell its reward with ``ticket``.
+
+    After the stop, ``ticket`` is ``"winner"``, or ``"leader"`` if the experiment was closed without a decision.
+    """
 
     ticket: str
     arm: str
@@ -22,7 +25,10 @@ class Ticket(NamedTuple):
 
 @dataclass(frozen=True)
 class Answer:
-    """Where an experiment stands after a call."""
+    """Where an experiment stands after a call.
+
+    ``recommendation`` is the answer if ``decided``, and otherwise the arm that is ahead (or was, at the close).
+    """
 
     decided: bool
     stopped: bool
@@ -49,8 +55,13 @@ class ExperimentOverError(ServiceError):
     """The experiment has stopped or was closed; there are no more trials."""
 
     @property
+    def decided(self) -> bool:
+        """Whether there is an answer: false if the experiment was closed without a decision."""
+        return bool(self.problem.get("decided"))
+
+    @property
     def recommendation(self) -> str | None:
-        """The experiment's answer."""
+        """The experiment's answer if it is ``decided``; else the arm that was ahead when it was closed."""
         found: str | None = self.problem.get("recommendation")
         return found
 

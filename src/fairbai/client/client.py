@@ -63,7 +63,11 @@ class Client:
         return str(self._send(calls.create(name, arms, delta, options)).json()["id"])
 
     def ask(self, experiment: str, n: int = 1, serve_winner: bool = False) -> list[Ticket]:
-        """The next n trials. After the stop: the winner if ``serve_winner``, else raises ExperimentOverError."""
+        """The next n trials.
+
+        After the stop: the winner (or, if it was closed without a decision, the arm that was ahead, with tickets called
+        ``"leader"``) if ``serve_winner``, else raises ExperimentOverError.
+        """
         return calls.tickets(self._send(calls.ask(experiment, n, serve_winner)))
 
     def tell(self, experiment: str, rewards: Mapping[str, float]) -> Answer:
@@ -99,7 +103,7 @@ class Client:
         return self._send(calls.get(experiment, "/events", format=format)).content
 
     def close(self, experiment: str) -> Answer:
-        """End an experiment permanently."""
+        """End an experiment permanently; before its decision, it will never have one."""
         return calls.answer(self._send(calls.close(experiment)))
 
 
@@ -155,7 +159,11 @@ class AsyncClient:
         return str((await self._send(calls.create(name, arms, delta, options))).json()["id"])
 
     async def ask(self, experiment: str, n: int = 1, serve_winner: bool = False) -> list[Ticket]:
-        """The next n trials. After the stop: the winner if ``serve_winner``, else raises ExperimentOverError."""
+        """The next n trials.
+
+        After the stop: the winner (or, if it was closed without a decision, the arm that was ahead, with tickets called
+        ``"leader"``) if ``serve_winner``, else raises ExperimentOverError.
+        """
         return calls.tickets(await self._send(calls.ask(experiment, n, serve_winner)))
 
     async def tell(self, experiment: str, rewards: Mapping[str, float]) -> Answer:
@@ -191,5 +199,5 @@ class AsyncClient:
         return (await self._send(calls.get(experiment, "/events", format=format))).content
 
     async def close(self, experiment: str) -> Answer:
-        """End an experiment permanently."""
+        """End an experiment permanently; before its decision, it will never have one."""
         return calls.answer(await self._send(calls.close(experiment)))

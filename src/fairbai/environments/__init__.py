@@ -14,7 +14,9 @@ try:
 except ModuleNotFoundError as error:
     if error.name is None or error.name.partition(".")[0] not in ("gymnasium", "mobile_env"):
         raise
-    message = "fairbai.environments needs mobile-env and gymnasium: pip install 'fairbai[wireless]'"
+    message = (
+        "fairbai.environments needs mobile-env and gymnasium: pip install '.[wireless]' in a clone of the repository"
+    )
     raise ModuleNotFoundError(message, name=error.name) from error
 
 __all__ = ["Fading", "Rayleigh", "Rician", "WirelessCell", "WirelessCellEnv", "draw_cell", "play"]

@@ -13,10 +13,11 @@ from fairbai.kernels.allocation.shares import SHARES_ROWS
 from fairbai.kernels.config import RUN, SEED
 from fairbai.kernels.loop import steps as kernels
 from fairbai.kernels.rates import CONSTANT, spare_share
-from fairbai.kernels.sampling.rules import PYTHON
+from fairbai.kernels.sampling.rules import FROM_POLICY, PYTHON, draws
 from fairbai.kernels.streams.philox import two_uniforms
 from fairbai.problems.checks import Array, frozen, is_whole, whole
-from fairbai.problems.families import Family, Gaussian
+from fairbai.problems.configured import Form
+from fairbai.problems.families import Family
 from fairbai.problems.rates import Bounded, Constant, Limits, Rate
 from fairbai.sampling.fair_top_two import FairTopTwo
 from fairbai.sampling.rule import SamplingRule, Situation
@@ -33,7 +34,7 @@ class Experiment:
 
     Args:
         arms: Their number.
-        family: The reward family; Gaussian with variance 1 by default.
+        family: The reward family.
         rates: The floors; none by default.
         sampling: The sampling rule; ``FairTopTwo()`` by default.
         stopping: The stopping rule; ``Mixture()``, the tightest proved one, by default.
@@ -44,17 +45,17 @@ class Experiment:
     def __init__(
         self,
         arms: int,
-        family: Family | None = None,
+        family: Family,
         rates: Rate | None = None,
-        sampling: SamplingRule | None = None,
-        stopping: StoppingRule | None = None,
+        sampling: SamplingRule | Form | None = None,
+        stopping: StoppingRule | Form | None = None,
         seed: int = 0,
         run: int = 0,
     ) -> None:
-        self.family: Family = _instance_of("family", Family, family, Gaussian())
-        self.rates: Rate = _instance_of("rates", Rate, rates, Constant())
-        self.sampling: SamplingRule = _instance_of("sampling", SamplingRule, sampling, FairTopTwo())
-        self.stopping: StoppingRule = _instance_of("stopping", StoppingRule, stopping, Mixture())
+        self.family = family
+        self.rates = Constant() if rates is None else rates
+        self.sampling = FairTopTwo() if sampling is None else SamplingRule.of(sampling)
+        self.stopping = Mixture() if stopping is None else StoppingRule.of(stopping)
         self.stopping.check(self.family)
         seed = checked_seed(seed)
         learned = not isinstance(self.rates, Constant)
@@ -65,7 +66,7 @@ class Experiment:
         codes = [self.family.code, rate, learned, rule, self.sampling.origin, self.stopping.code, seed, run]
         self.codes = np.array(codes, dtype=np.int64)
         p0, temperature = getattr(self.rates, "p0", 0.0), getattr(self.rates, "temperature", 1.0)
-        self.params = np.array([p0, temperature, self.sampling.parameter, *self.stopping.parameters])
+        self.params = np.array([p0, temperature, self.sampling.parameter, *self.stopping.parameters(arms)])
         self.state = np.zeros((rows.STATE_ROWS, arms))
         self.state[rows.SCALE] = self.family.scales(arms)
         self.state[rows.CEILING], self.state[rows.GROUP] = 1.0, -1.0
@@ -127,6 +128,13 @@ class Experiment:
             raise NotImplementedError(f"no kernel knows the sampling rule {self.sampling.kind}")
         return chosen
 
+    def drawn_with(self, arm: int) -> float | None:
+        """The probability with which the rule has just drawn this arm; None if it did not draw it from a policy."""
+        started = self.sampling.origin == FROM_POLICY or self.round > self.policy.size
+        if self.python_rule or not started or not draws(self.sampling.code):
+            return None
+        return float(self.policy[arm])
+
     def _ask_python(self) -> int:
         """The choice of a rule that is written in Python, checked before anything changes."""
         uniform = float(two_uniforms(int(self.codes[SEED]), self.run, self.round)[0])
@@ -161,6 +169,17 @@ class Experiment:
         """What ``kernels.stopping.evidence`` says, exact at every level."""
         found: Evidence = kernels.exact_evidence(self.codes, self.params, self.state, self.scalars)
         return found
+
+    def give_up(self, arm: int, n: int = 1) -> None:
+        """Expect no reward of ``n`` more trials of an arm."""
+        lost = self.state[rows.LOST].copy()
+        lost[arm] += n
+        self.lose(lost)
+
+    def lose(self, lost: Array) -> None:
+        """Set how many trials of every arm are given up: fairness counts them, and no rewards are expected of them."""
+        self.state[rows.LOST] = lost
+        self.scalars[rows.GIVEN_UP] = self.state[rows.LOST].sum()
 
     def recount(self) -> None:
         """Bring what follows from the counts and sums up to date, after these were changed from outside."""
@@ -199,11 +218,3 @@ class Experiment:
 def checked_seed(seed: Any) -> int:
     """``seed`` as an int that the random stream takes."""
     return whole("seed", seed, 0, MAX_SEED, "a whole number from 0 to 2**63 - 1")
-
-
-def _instance_of(name: str, kind: type, value: Any, default: Any) -> Any:
-    if value is None:
-        return default
-    if not isinstance(value, kind):
-        raise ValueError(f"{name} must be a {kind.__name__}, got {value!r}")
-    return value

@@ -1,12 +1,13 @@
 """An experiment on its way to an answer: assign until the evidence is enough, then until every floor is met."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 from fairbai.experiment.decision import Decision
 from fairbai.experiment.doubts import Doubts
 from fairbai.experiment.experiment import Experiment
+from fairbai.experiment.open_trials import OpenTrials
 from fairbai.experiment.settling import (
     MAX_LEARNING,
     Settling,
@@ -26,6 +27,7 @@ class Procedure:
         experiment: What is known; this class changes it.
         delta: The probability of a wrong answer.
         settle: How to go on after the decision, as an ``Identifier`` takes it.
+        open_trials: Where rewards are held until their trials are of age; None to count them when they are told.
 
     Attributes:
         experiment: What is known.
@@ -33,8 +35,10 @@ class Procedure:
         doubts: The tests of the declared family, and what they found.
     """
 
-    def __init__(self, experiment: Experiment, delta: float, settle: bool | Settling) -> None:
-        self.experiment = experiment
+    def __init__(
+        self, experiment: Experiment, delta: float, settle: bool | Settling, open_trials: OpenTrials | None = None
+    ) -> None:
+        self.experiment, self.open_trials = experiment, open_trials
         self.settle = settle
         self.decision: Decision | None = None
         self.doubts = Doubts(experiment.family, experiment.policy.size)
@@ -58,27 +62,50 @@ class Procedure:
         return None if self.experiment.unseen else self.experiment.best
 
     def assign(self) -> int:
-        """The arm of the next trial, counted: by the rule or, after the decision, an arm that lacks trials."""
+        """The arm of the next trial, counted; and the reward that this makes due, if rewards are held."""
+        if self.open_trials is None:
+            return self._assign()
+        with self.experiment.all_or_nothing():
+            arm = self._assign()
+            if due := self.open_trials.due():
+                self._count_due(*due)
+        self.open_trials.add(arm)
+        return arm
+
+    def _assign(self) -> int:
+        """By the rule or, after the decision, an arm that lacks trials."""
         if self.decision is None:
             return self.experiment.assign()
         arm = settling_choice(self.experiment, self.decision.floors, self.decision.final_round)
         self.experiment.count_assigned(arm)
         return arm
 
-    def observe(self, arm: int, value: float) -> None:
-        """Count a reward, and test whether the family can have produced it."""
-        self.experiment.observe(arm, value)
-        self.doubts.observe(arm, value, self.experiment.round, self.decision is not None)
+    def _count_due(self, arm: int, reward: float | None) -> None:
+        """Count the reward of a trial that is of age; a trial without one is given up."""
+        if reward is None:
+            self.experiment.give_up(arm)
+        else:
+            self.observe([arm], [reward])
+
+    def observe(self, arms: list[int], rewards: list[float]) -> None:
+        """Count rewards, all or nothing, test the declared family on them, and decide if they are enough."""
+        with self.all_or_nothing() if self.experiment.python_rates else nullcontext():
+            for arm, reward in zip(arms, rewards, strict=True):
+                self.experiment.observe(arm, reward)
+                self.doubts.observe(arm, reward, self.experiment.round, self.decision is not None)
+            if not self.stopped:
+                self.reconsider()
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
-        """Undo what was counted and found if something fails on the way."""
-        before = self.doubts.copied()
+        """Undo several steps if one of them fails, such as the user's own rule or rates."""
+        decision, doubts = self.decision, self.doubts.copied()
+        opened = self.open_trials and self.open_trials.copied()
         try:
             with self.experiment.all_or_nothing():
                 yield
         except BaseException:
-            self.doubts = before
+            self.decision, self.doubts, self.open_trials = decision, doubts, opened
             raise
 
     def reconsider(self) -> None:

@@ -30,7 +30,7 @@ class Settling:
     Example:
         >>> import fairbai as fb
         >>> settling = fb.Settling(margin=0.5)
-        >>> ident = fb.Identifier(3, delta=0.05, rates=fb.rates.InverseGap(0.7), settle=settling)
+        >>> ident = fb.Identifier(3, delta=0.05, family="gaussian", rates=fb.rates.InverseGap(0.7), settle=settling)
         >>> ident.to_dict()["settle"]
         {'margin': 0.5, 'learn': True}
     """

@@ -2,5 +2,6 @@
 
 from fairbai.identifier.identifier import Identifier
 from fairbai.identifier.status import Status
+from fairbai.identifier.trials import Trial
 
-__all__ = ["Identifier", "Status"]
+__all__ = ["Identifier", "Status", "Trial"]

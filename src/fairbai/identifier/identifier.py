@@ -3,22 +3,26 @@
 import logging
 import math
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from fairbai.experiment.decision import Decision
 from fairbai.experiment.experiment import Experiment
+from fairbai.experiment.open_trials import checked_open_trials
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import Settling, checked_settling
 from fairbai.identifier import batches, snapshot
-from fairbai.identifier.labels import labels_of, pairs, some
+from fairbai.identifier.pairs import pairs
 from fairbai.identifier.status import Status
+from fairbai.identifier.trials import Trial
 from fairbai.kernels import state as rows
 from fairbai.problems.checks import Array, Numbers, confidence, whole
-from fairbai.problems.families import Family
+from fairbai.problems.configured import Form
+from fairbai.problems.labels import labels_of, some
 from fairbai.problems.rates import Rate
+from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
 from fairbai.sampling import SamplingRule
 from fairbai.stopping import StoppingRule
 
@@ -29,13 +33,16 @@ class Identifier:
     """Finds the best arm of a live experiment, with every arm's share guaranteed.
 
     ``ask`` tells which arm is next, ``tell`` takes what it earned. Rewards may come late, in another order, or never:
-    what is assigned and what is observed are counted apart. All methods may be called from several threads.
+    what is assigned and what is observed are counted apart. If how late a reward comes can depend on its value, give
+    ``report_after``: see docs/delays.md. All methods may be called from several threads.
 
     Args:
         arms: The labels of the arms, or their number (they are then called 0, 1, ...).
         delta: The probability of a wrong answer, in (0, 1/2).
-        family: The reward family; Gaussian with variance 1 by default.
-        rates: The share of the trials that every arm is guaranteed; none by default.
+        family: The reward family, such as ``"bernoulli"`` or ``Gaussian(variance=4.0)``. It must be given: an answer is
+            proved for the family that you name.
+        rates: The share of the trials that every arm is guaranteed: a rate, one floor for all arms, one per arm, floors
+            by label such as ``{"a": 0.3}``, or the JSON form of a rate; none by default.
         sampling: The sampling rule; ``FairTopTwo()`` by default.
         stopping: The stopping rule; ``Mixture()``, the tightest proved one, by default.
         settle: Whether to go on after the decision until every floor is met, with the least number of further trials.
@@ -44,13 +51,18 @@ class Identifier:
             because an arm without a floor was pulled, when the experiment stops at the decision. A ``Settling`` raises
             floors that depend on the means by a margin for their error, and may go on learning them.
         seed: Of the random stream of the rule; the same seed and rewards give the same arms.
+        report_after: The age at which a reward is counted, in trials: every reward is held until so many further trials
+            were assigned, and then counted, in the order of assignment. By default rewards are counted when they are
+            told.
+        silence: What a trial counts as that has no reward when it reaches that age: 0 where only successes are told.
+            None means that its reward is lost. A reward that is told even later is not counted.
 
     Attributes:
         procedure: The experiment itself, without labels, locks and checks: for the library's own modules.
 
     Example:
         >>> import fairbai as fb
-        >>> ident = fb.Identifier(["a", "b"], delta=0.05, rates=fb.rates.Constant(0.2), seed=7)
+        >>> ident = fb.Identifier(["a", "b"], delta=0.05, family="gaussian", rates=0.2, seed=7)
         >>> while not ident.stopped:
         ...     arm = ident.ask()
         ...     ident.tell(arm, {"a": 1.0, "b": 0.0}[arm])
@@ -62,23 +74,26 @@ class Identifier:
         self,
         arms: int | Sequence[Hashable],
         delta: float,
-        family: Family | None = None,
-        rates: Rate | None = None,
-        sampling: SamplingRule | None = None,
-        stopping: StoppingRule | None = None,
+        family: FamilyForm = None,
+        rates: RateForm = None,
+        sampling: SamplingRule | Form | None = None,
+        stopping: StoppingRule | Form | None = None,
         settle: bool | Settling = True,
         seed: int = 0,
+        report_after: int | None = None,
+        silence: float | None = None,
     ) -> None:
         self.arms = labels_of(arms)
         self.delta = confidence(delta)
         self.settle = checked_settling(settle)
-        self._experiment = Experiment(len(self.arms), family, rates, sampling, stopping, seed)
-        self.family, self.rates = self._experiment.family, self._experiment.rates
+        self.family, self.rates = family_of(family), rates_of(rates, self.arms)
+        self._experiment = Experiment(len(self.arms), self.family, self.rates, sampling, stopping, seed)
         self.sampling, self.stopping = self._experiment.sampling, self._experiment.stopping
         self.seed = int(seed)
         self._index = {label: arm for arm, label in enumerate(self.arms)}
         self._lock = threading.RLock()
-        self.procedure = Procedure(self._experiment, self.delta, self.settle)
+        opened = checked_open_trials(report_after, silence, self.family, self.arms)
+        self.procedure = Procedure(self._experiment, self.delta, self.settle, opened)
 
     # --- asking -------------------------------------------------------------------------------------------------
 
@@ -88,16 +103,39 @@ class Identifier:
         After the decision the arms are those that still lack trials; the list is shorter than ``n`` where fewer than n
         trials are left. Raises RuntimeError after the stop.
         """
+        return self._ask(n, lambda: self.arms[self.procedure.assign()])
+
+    def ask_trial(self, n: int | None = None) -> Any:
+        """Like ``ask``, but returns a ``Trial`` (with ``n``, a list of them), which ``tell`` takes in place of the arm.
+
+        With ``report_after`` a reward must say which trial it belongs to, unless only one of its arm is open.
+        """
+        return self._ask(n, self._assign_trial)
+
+    def _ask(self, n: int | None, following: Callable[[], Any]) -> Any:
         n = None if n is None else whole("n", n, 1)
+        if n is not None and self.report_after is not None and n > self.report_after:
+            raise ValueError(
+                f"n must be at most report_after ({self.report_after}): others would be due at once, got {n}"
+            )
         with self._lock:
             self._check_running()
-            if n is None:
-                return self.arms[self.procedure.assign()]
-            with self._experiment.all_or_nothing():
-                arms: list[Any] = []
-                while len(arms) < n and not self.stopped:
-                    arms.append(self.arms[self.procedure.assign()])
-                return arms
+            found = following() if n is None else self._several(n, following)
+            self._warn_once()  # rewards of trials that came of age are counted too
+            return found
+
+    def _several(self, n: int, following: Callable[[], Any]) -> list[Any]:
+        """At most n trials, all or none."""
+        with self.procedure.all_or_nothing():
+            found: list[Any] = []
+            while len(found) < n and not self.stopped:
+                found.append(following())
+            return found
+
+    def _assign_trial(self) -> Trial:
+        number, decided = self.trials, self.decided
+        arm = self.procedure.assign()
+        return Trial(number, self.arms[arm], None if decided else self._experiment.drawn_with(arm))
 
     def _check_running(self) -> None:
         if self.stopped:
@@ -110,37 +148,57 @@ class Identifier:
 
         The stopping rule is checked once, after the last of them. Rewards that come after the decision are counted and
         do not change it.
+
+        Args:
+            arm: The label of the arm, or the ``Trial``. With ``report_after`` a label is enough only if exactly one
+                trial of the arm is open.
+            reward: What it earned.
         """
-        arms, rewards = pairs(arm, reward)
+        told, rewards = pairs(arm, reward)
         with self._lock:
-            indices = [self._known(label) for label in arms]
+            indices = [self._known(one.arm if isinstance(one, Trial) else one) for one in told]
             values = [self.family.statistic(value) for value in rewards]
+            if (opened := self.procedure.open_trials) is not None:
+                numbers = (one.number if isinstance(one, Trial) else None for one in told)
+                opened.hold(list(zip(numbers, indices, strict=True)), values)
+                return
             self._check_assigned(indices)
-            if self._experiment.python_rates:
-                with self.procedure.all_or_nothing():
-                    self._observe(indices, values)
-            else:
-                self._observe(indices, values)
+            self.procedure.observe(indices, values)
+            self._warn_once()
 
-    def _observe(self, indices: list[int], values: list[float]) -> None:
-        for index, value in zip(indices, values, strict=True):
-            self.procedure.observe(index, value)
-        if not self.stopped:
-            self.procedure.reconsider()
-        if self.procedure.doubts.found and not self.procedure.doubts.warned:
-            self._warn()
-
-    def _warn(self) -> None:
+    def _warn_once(self) -> None:
         """Log the first doubt."""
-        self.procedure.doubts.warned = True
-        first = self.procedure.doubts.listed(self.arms)[0]
-        log.warning("Doubt after %d trials: %s. The answer is not proved for such rewards.", first.trial, first.reason)
+        doubts = self.procedure.doubts
+        if doubts.found and not doubts.warned:
+            doubts.warned = True
+            first = doubts.listed(self.arms)[0]
+            log.warning(
+                "Doubt after %d trials: %s. The answer is not proved for such rewards.", first.trial, first.reason
+            )
 
     def _known(self, label: Any) -> int:
         try:
             return self._index[label]
         except (KeyError, TypeError):
             raise ValueError(f"arm must be one of {some(self.arms)}, got {label!r}") from None
+
+    def give_up(self, arm: Any, n: int = 1) -> None:
+        """Expect no reward of ``n`` pending trials of an arm any more.
+
+        Fairness still counts them as assigned, but the sampling rule no longer plans as if their rewards would come. If
+        more rewards of the arm are told later than are still expected, they count, and so many trials are not given up
+        after all. What is given up, and when, must not depend on rewards that are not told: see docs/stopping.md.
+        """
+        n = whole("n", n, 1)
+        if self.procedure.open_trials is not None:
+            raise ValueError("with report_after, a trial that stays silent is given up when it is of age")
+        with self._lock:
+            index = self._known(arm)
+            state = self._experiment.state
+            pending = int(rows.useful(state, index) - state[rows.OBSERVED, index])
+            if n > pending:
+                raise ValueError(f"arm {arm!r} has {_counted(pending, 'pending trial')}, got {n} to give up")
+            self._experiment.give_up(index, n)
 
     def _check_assigned(self, indices: list[int]) -> None:
         state = self._experiment.state
@@ -178,12 +236,21 @@ class Identifier:
 
         They count as assigned and observed, all or, where one number is wrong, not at all. The stopping rule is checked
         once, after all of them. A batch that comes after the decision does not change it, but the floors are then to be
-        met with these trials too: ``stopped`` can become false again.
+        met with these trials too: ``stopped`` can become false again. Batches know no single trials, and so are refused
+        with ``report_after``.
         """
+        if self.report_after is not None:
+            raise ValueError("batches need report_after=None: they do not say when their rewards are of age")
         with self._lock:
             batches.count(self.procedure, pulls, sums)
 
     # --- looking ------------------------------------------------------------------------------------------------
+
+    @property
+    def report_after(self) -> int | None:
+        """The age, in trials, at which rewards are counted; None if they are counted when they are told."""
+        opened = self.procedure.open_trials
+        return None if opened is None else opened.report_after
 
     @property
     def trials(self) -> int:
@@ -223,7 +290,7 @@ class Identifier:
         """What is known now."""
         with self._lock:
             state = self._experiment.state.copy()
-            decision = self.procedure.decision
+            decision, opened = self.procedure.decision, self.procedure.open_trials
             glr, threshold = self.procedure.glr_and_threshold()
             state[rows.MEAN, state[rows.OBSERVED] == 0.0] = math.nan
             return Status(
@@ -243,6 +310,7 @@ class Identifier:
                 stopped=self.stopped,
                 recommendation=self.recommendation,
                 expected_remaining=self.procedure.expected_remaining(threshold - glr),
+                late=0 if opened is None else opened.late,
             )
 
     # --- keeping ------------------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Snapshots of an experiment: JSON with a version, checked when they are read."""
 
+import hashlib
+import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -12,17 +14,22 @@ from fairbai.problems.checks import array, floors, number, whole
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
-from fairbai.stopping import StoppingRule
+from fairbai.stopping import Mixture, StoppingRule
 
 if TYPE_CHECKING:
     from fairbai.identifier.identifier import Identifier
 
     Kind = TypeVar("Kind", bound=Identifier)
 
-VERSION = 1
+VERSION = 2
+FIRST_VERSION = 1  # without a digest, trials that are given up, and the alpha of a mixture (which was 0)
+FIXED = ("arms", "delta", "family", "rates", "sampling", "stopping", "settle", "seed", "report_after", "silence")
+"""What must not change in the course of an experiment: the proof holds for a configuration that was fixed before."""
+
 ROWS = {
     "assigned": rows.ASSIGNED,
     "observed": rows.OBSERVED,
+    "lost": rows.LOST,
     "sums": rows.SUM,
     "floors": rows.FLOOR,
     "weights": rows.WEIGHT,
@@ -34,23 +41,38 @@ ROWS = {
 def write(identifier: "Identifier") -> dict[str, Any]:
     """The snapshot of an experiment."""
     experiment = identifier.procedure.experiment
-    return {
-        "version": VERSION,
+    fixed = {
         "arms": list(identifier.arms),
         "delta": identifier.delta,
         "family": identifier.family.to_dict(),
         "rates": None if experiment.python_rates else identifier.rates.to_dict(),
         "sampling": None if experiment.python_rule else identifier.sampling.to_dict(),
-        "stopping": identifier.stopping.to_dict(),
+        "stopping": identifier.stopping.for_arms(len(identifier.arms)).to_dict(),
         "settle": settling_form(identifier.settle),
         "seed": identifier.seed,
-        **changing(identifier),
+        **_late_rewards(identifier),
     }
+    return {"version": VERSION, **fixed, "digest": _digest(fixed), **changing(identifier)}
+
+
+def _digest(form: dict[str, Any]) -> str:
+    """The SHA-256 of the configuration in a snapshot."""
+    text = json.dumps(
+        {name: form[name] for name in FIXED if name in form}, sort_keys=True, separators=(",", ":"), default=repr
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _late_rewards(identifier: "Identifier") -> dict[str, Any]:
+    """How late rewards are counted; nothing if that is when they are told, as in snapshots of older versions."""
+    opened = identifier.procedure.open_trials
+    return {} if opened is None else {"report_after": opened.report_after, "silence": opened.silence}
 
 
 def changing(identifier: "Identifier") -> dict[str, Any]:
     """The part of a snapshot that trials change."""
     decision, experiment = identifier.procedure.decision, identifier.procedure.experiment
+    opened = identifier.procedure.open_trials
     return {
         "state": {name: experiment.state[row].tolist() for name, row in ROWS.items()},
         "start": float(experiment.scalars[rows.START]),
@@ -64,6 +86,7 @@ def changing(identifier: "Identifier") -> dict[str, Any]:
             "glr": decision.glr,
             "threshold": decision.threshold,
         },
+        **({} if opened is None else {"trials": opened.to_dict()}),
         "doubts": identifier.procedure.doubts.to_dict(),
     }
 
@@ -74,13 +97,15 @@ def read(
     """The experiment of a snapshot; a ValueError says what is wrong with one that cannot be read."""
     if not isinstance(form, dict) or "version" not in form:
         raise ValueError("snapshot must be a dictionary with a version, as Identifier.to_dict gives it")
-    if type(form["version"]) is not int or form["version"] != VERSION:
-        raise ValueError(f"snapshot must have version {VERSION}, got {form['version']!r}")
+    if type(form["version"]) is not int or not FIRST_VERSION <= form["version"] <= VERSION:
+        raise ValueError(f"snapshot must have version {FIRST_VERSION} or {VERSION}, got {form['version']!r}")
     for name, given in (("rates", rates), ("sampling", sampling)):
         if name in form and (form[name] is None) != (given is not None):
             needed = "are Python code: give them to from_dict" if given is None else "are in it: do not give others"
             raise ValueError(f"{name} of this snapshot {needed}")
     try:
+        if form["version"] == FIRST_VERSION:
+            form = in_present_version(form)
         identifier = kind(
             arms=form["arms"],
             delta=form["delta"],
@@ -90,7 +115,11 @@ def read(
             stopping=StoppingRule.from_dict(form["stopping"]),
             settle=checked_settling(form["settle"]),
             seed=form["seed"],
+            report_after=form.get("report_after"),
+            silence=form.get("silence"),
         )
+        if form["digest"] != _digest(form):
+            raise ValueError("its configuration was edited: delta and all rules must be fixed before the experiment")
         _restore(identifier.procedure, form)
     except (KeyError, TypeError) as error:
         raise ValueError(f"snapshot is damaged: {error!r}") from None
@@ -99,18 +128,32 @@ def read(
     return identifier
 
 
+def in_present_version(form: dict[str, Any]) -> dict[str, Any]:
+    """The same experiment as a snapshot of the present version, from one of the first version."""
+    stopping = dict(form["stopping"])
+    if stopping["kind"] == Mixture.kind:
+        stopping.setdefault("alpha", 0.0)
+    state = {"lost": [0.0] * len(form["state"]["assigned"]), **form["state"]}
+    form = {**form, "version": VERSION, "stopping": stopping, "state": state}
+    return {**form, "digest": _digest(form)}
+
+
 def _restore(procedure: Procedure, form: dict[str, Any]) -> None:
     experiment = procedure.experiment
     state, scalars, arms = experiment.state, experiment.scalars, experiment.policy.size
     for name, row in ROWS.items():
         state[row] = array(name, form["state"][name], arms)
-    counts = state[[rows.ASSIGNED, rows.OBSERVED]]
-    if (counts != np.floor(counts)).any() or (counts < 0.0).any() or (counts[1] > counts[0]).any():
-        raise ValueError("observed must be whole numbers that do not exceed assigned")
+    counts = state[[rows.ASSIGNED, rows.OBSERVED, rows.LOST]]
+    if (counts != np.floor(counts)).any() or (counts < 0.0).any() or (counts[1] + counts[2] > counts[0]).any():
+        raise ValueError("observed and lost must be whole numbers that together do not exceed assigned")
     floors("floors", state[rows.FLOOR], arms)
     floors("weights", state[rows.WEIGHT], arms)
     scalars[rows.START] = number("start", form["start"], 0.0, 1e300, "at least 0")
     experiment.recount()
+    if (opened := procedure.open_trials) is not None:
+        opened.restore(form["trials"], experiment.family, experiment.round)
+        if (counts[1] + opened.of_each_arm() > counts[0]).any():
+            raise ValueError("trials must be some of those that are assigned and not observed")
     if "doubts" in form:  # snapshots of earlier versions have none: their tests start afresh
         procedure.doubts.restore(form["doubts"])
     if form["decision"] is not None:

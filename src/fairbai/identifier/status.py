@@ -32,6 +32,7 @@ class Status:
         stopped: Whether, besides, all floors are met.
         recommendation: The label of the best arm so far, final when ``decided``; None before every arm has a reward.
         expected_remaining: About how many trials are still needed; inf as long as nothing can be said.
+        late: Rewards that were told after the age of ``report_after`` and are not counted.
     """
 
     arms: tuple[Hashable, ...]
@@ -50,3 +51,4 @@ class Status:
     stopped: bool
     recommendation: Hashable | None
     expected_remaining: float
+    late: int = 0

@@ -12,11 +12,14 @@ FAMILY, RATE, LEARNED, RULE, ORIGIN, STOPPING, SEED, RUN = range(8)
 """Codes: the family, the rate (CONSTANT for one that Python computes), whether the rate depends on the means, the
 sampling rule and how it starts, the stopping rule, and the random stream."""
 
-P0, TEMPERATURE, PARAMETER, KAPPA, SIZE = range(5)
-"""Parameters: two of the rate, one of the sampling rule (the margin of fair top-two or the delta of LUCB), and two of
-the stopping rule (the weight of its prior in rewards, and the typical mean of Poisson and exponential arms)."""
+P0, TEMPERATURE, PARAMETER, KAPPA, SIZE, ALPHA, BONUS = range(7)
+"""Parameters: two of the rate, one of the sampling rule (the margin of fair top-two or the delta of LUCB), and four of
+the stopping rule (the weight of its prior in rewards, the typical mean of Poisson and exponential arms, the share of a
+mixture that is spent on the best arm alone, and the constant that it adds to the martingale of the named arm)."""
 
-Config = namedtuple("Config", "family rate learned rule origin stopping seed run p0 temperature parameter kappa size")
+Config = namedtuple(
+    "Config", "family rate learned rule origin stopping seed run p0 temperature parameter kappa size alpha bonus"
+)
 
 
 @kernel
@@ -42,4 +45,6 @@ def configure_run(family, codes, params, run):
         params[PARAMETER],
         params[KAPPA],
         params[SIZE],
+        params[ALPHA],
+        params[BONUS],
     )

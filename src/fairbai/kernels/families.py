@@ -123,6 +123,20 @@ def parameter(family, mean):
 
 
 @kernel
+def parameter_domain(family):
+    """The least and the largest ``parameter``; the martingales of ``tilted`` are finite at an end that is finite."""
+    if family == GAUSSIAN:
+        return -math.inf, math.inf
+    if family == BERNOULLI:
+        return 0.0, 1.0
+    if family == POISSON:
+        return 0.0, math.inf
+    if family == EXPONENTIAL:
+        return 0.0, math.inf
+    return math.nan, math.nan
+
+
+@kernel
 def tilt_unit(family, kappa, size, scale):
     """The unit of tilts, 1 / sqrt(kappa v) with v the typical variance, and the largest tilt.
 

@@ -21,7 +21,7 @@ from fairbai.stopping import StoppingRule
 LEVELS = (0.1, 0.5, 0.9)
 MIN_RUNS, MAX_RUNS = 100, 400
 WORK = 1_500_000  # arms times trials, of all runs together: well below a second
-PATIENCE = 5.0  # expected durations after which a run is given up
+GIVE_UP_AFTER = 5.0  # expected durations after which a run is given up
 SEED = 0  # the same plan has the same quantiles
 
 
@@ -59,7 +59,7 @@ def duration(instance: Instance, stopping: StoppingRule, delta: float, fair: All
     """
     runs = min(MAX_RUNS, int(_work(instance) / (expected * instance.means.size)))
     if runs >= MIN_RUNS and _compiled():
-        most = math.ceil(PATIENCE * expected)
+        most = math.ceil(GIVE_UP_AFTER * expected)
         found = make_scenario(instance, delta, None, stopping, True, SEED, most).simulate(0, runs)
         if float(found.censored.mean()) < 1.0 - LEVELS[-1]:
             low, middle, high = np.quantile(found.stopping_time[:, 0], LEVELS, method="inverted_cdf")

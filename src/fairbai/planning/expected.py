@@ -12,6 +12,7 @@ import math
 from fairbai.allocation import Allocation, solve
 from fairbai.experiment.experiment import Experiment
 from fairbai.kernels import state as rows
+from fairbai.kernels.config import KAPPA
 from fairbai.problems import Gaussian, Instance
 from fairbai.problems.checks import confidence
 from fairbai.stopping import StoppingRule
@@ -52,6 +53,7 @@ class Forecast:
         both = [self._free.best_arm, _rival(self._free)]
         family = Gaussian(instance.scales[both]) if isinstance(instance.family, Gaussian) else instance.family
         self._pair = Experiment(2, family, None, None, stopping)
+        self._pair.params[KAPPA:] = stopping.parameters(instance.means.size)  # a pair of many
         self._shares, self._means = self._free.weights[both], instance.means[both]
 
     def trials(self, time: float) -> float:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from fairbai.allocation import Allocation, PriceOfFairness, lower_bound, price_of_fairness, solve
-from fairbai.identifier.labels import labels_of
 from fairbai.planning.duration import Duration, duration
 from fairbai.planning.expected import Forecast
 from fairbai.planning.text import described
-from fairbai.problems import Family, Instance
+from fairbai.problems import Instance
 from fairbai.problems.checks import Numbers, confidence, number
-from fairbai.problems.rates import Constant, Rate
+from fairbai.problems.labels import labels_for, labels_of
+from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
 from fairbai.stopping import Heuristic, Mixture
 
 MAX_TRIALS = 1e15  # nobody has as many, and far more are not even numbers
@@ -127,8 +127,8 @@ def described_instance(instance: Instance, delta: float, labels: Sequence[str | 
 
 def plan(
     means: Instance | Numbers,
-    family: Family | str | dict[str, Any] | None = None,
-    rates: Rate | float | Numbers | str | dict[str, Any] | None = None,
+    family: FamilyForm = None,
+    rates: RateForm = None,
     delta: float = 0.05,
     arms: Sequence[str | int] | None = None,
     per_day: float | None = None,
@@ -137,25 +137,23 @@ def plan(
 
     Args:
         means: A guess of the mean reward of every arm; or an ``Instance``, without family and rates then.
-        family: The reward family, such as ``"bernoulli"``; Gaussian with variance 1 by default.
-        rates: The guaranteed shares: a rate, one floor for all arms, one per arm, or the JSON form of a rate.
+        family: The reward family, such as ``"bernoulli"``; it must be given.
+        rates: The guaranteed shares: a rate, one floor for all arms, one per arm, floors by label such as
+            ``{"new": 0.3}``, or the JSON form of a rate; none by default.
         delta: The error probability, in (0, 1/2).
         arms: The labels of the arms; their numbers by default.
         per_day: Trials per day, for the days that the experiment takes.
 
     Example:
         >>> import fairbai as fb
-        >>> found = fb.plan([0.5, 0.3], family="bernoulli", rates=[0.8, 0.1], arms=["new", "old"])
+        >>> found = fb.plan([0.5, 0.3], family="bernoulli", rates={"new": 0.8, "old": 0.1}, arms=["new", "old"])
         >>> found.best, found.proved > found.without_floors
         ('new', True)
         >>> found.duration.p10 < found.proved < found.duration.p90
         True
     """
-    instance, delta = _instance(means, family, rates), confidence(delta)
-    count = instance.means.size
-    labels = labels_of(count if arms is None else arms)
-    if len(labels) != count:
-        raise ValueError(f"arms must be as many as means ({count}), got {len(labels)}")
+    instance, delta = _instance(means, family, rates, arms), confidence(delta)
+    labels = labels_for(arms, instance.means)
     if per_day is not None:
         per_day = number("per_day", per_day, math.ulp(0.0), 1e300, "positive")
     fair, free = solve(instance), solve(Instance(instance.means, instance.family))
@@ -169,19 +167,13 @@ def plan(
     return Plan(instance, delta, labels, per_day, fair, free, stopping, heuristic, proved, without_floors, quantiles)
 
 
-def _instance(means: Any, family: Any, rates: Any) -> Instance:
+def _instance(means: Any, family: FamilyForm, rates: RateForm, arms: Sequence[str | int] | None) -> Instance:
     """The instance that the arguments of ``plan`` describe."""
-    if isinstance(means, Instance):
-        if family is not None or rates is not None:
-            raise ValueError("means must stand alone if they are an Instance, which has a family and rates itself")
-        return means
-    if isinstance(family, (str, dict)):
-        family = Family.from_dict(family)
-    if isinstance(rates, (str, dict)):
-        rates = Rate.from_dict(rates)
-    elif rates is not None and not isinstance(rates, Rate):
-        rates = Constant(rates)
-    return Instance(means, family, rates)
+    if not isinstance(means, Instance):
+        return Instance(means, family_of(family), rates_of(rates, None if arms is None else labels_of(arms)))
+    if family is not None or rates is not None:
+        raise ValueError("means must stand alone if they are an Instance, which has a family and rates itself")
+    return means
 
 
 def _check_decidable(instance: Instance, fair: Allocation, free: Allocation, labels: tuple[Any, ...]) -> None:

@@ -2,10 +2,14 @@
 
 import re
 from abc import ABC
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
+
+Form = str | Mapping[str, Any]
+"""The JSON form of an object: its kind, or a dictionary with its kind and its parameters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,6 +20,7 @@ class Configured(ABC):
     subclass is a family of kinds; ``from_dict`` knows all its subclasses, those of users too.
     """
 
+    argument: ClassVar[str]  # what errors call it
     kind: ClassVar[str]
     _known: ClassVar[dict[str, type["Configured"]]]
 
@@ -39,15 +44,20 @@ class Configured(ABC):
         return {"kind": self.kind, **{name: _plain(value) for name, value in parameters.items()}}
 
     @classmethod
-    def from_dict(cls, form: dict[str, Any] | str) -> Self:
+    def of(cls, form: Self | Form) -> Self:
+        """The object that is given, as itself or in its JSON form."""
+        return form if isinstance(form, cls) else cls.from_dict(form)  # type: ignore[arg-type]  # it checks
+
+    @classmethod
+    def from_dict(cls, form: Form) -> Self:
         """The object of a JSON form; a bare string is a kind with its default parameters."""
-        if not isinstance(form, (dict, str)):
-            raise ValueError(f"{cls.__name__.lower()} must be a kind or a dictionary with a kind, got {form!r}")
+        if not isinstance(form, (Mapping, str)):
+            raise ValueError(f"{cls.argument} must be a {cls.__name__}, its kind or its JSON form, got {form!r}")
         form = {"kind": form} if isinstance(form, str) else dict(form)
         kind = form.pop("kind", None)
         found = cls._known.get(str(kind))
         if found is None or not issubclass(found, cls):
-            raise ValueError(f"kind must be one of {', '.join(sorted(cls._known))}, got {kind!r}")
+            raise ValueError(f"{cls.argument} must be one of {', '.join(sorted(cls._known))}, got {kind!r}")
         allowed = [field.name for field in fields(found)]
         for name in form:
             if name not in allowed:

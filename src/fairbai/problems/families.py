@@ -33,6 +33,7 @@ class Family(Configured):
         high: The upper end.
     """
 
+    argument: ClassVar[str] = "family"
     code: ClassVar[int]
     low: ClassVar[float] = -MAX_VALUE
     high: ClassVar[float] = MAX_VALUE

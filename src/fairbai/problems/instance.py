@@ -44,7 +44,7 @@ class Instance:
     limits: Limits | None = field(init=False, repr=False)
 
     def __init__(self, means: Numbers, family: FamilyForm = None, rates: RateForm = None) -> None:
-        family, rates = family_of(family), rates_of(rates)
+        family, rates = family_of(Gaussian() if family is None else family), rates_of(rates)
         checked = family.check_means(means)
         floors = rates.floors(checked)
         values = {

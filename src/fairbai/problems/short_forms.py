@@ -6,27 +6,31 @@ from typing import Any
 import numpy as np
 
 from fairbai.problems.checks import Numbers
-from fairbai.problems.families import Family, Gaussian
-from fairbai.problems.rates import Constant, Rate
+from fairbai.problems.configured import Form
+from fairbai.problems.families import Family
+from fairbai.problems.labels import some
+from fairbai.problems.rates import Bounded, Constant, Rate
 
-FamilyForm = Family | str | Mapping[str, Any] | None
-RateForm = Rate | float | Numbers | str | Mapping[str, Any] | None
+FamilyForm = Family | Form | None
+RateForm = Rate | float | Numbers | Form | None
+
+NO_LIMIT = {"floor": 0.0, "ceiling": 1.0}
+FAMILY_MISSING = (
+    'family must be given: "bernoulli" for clicks, conversions and other rewards of 0 or 1; "poisson" for counts; '
+    '"exponential" for waiting times; "gaussian", with its variance, for measurements with a known noise level'
+)
 
 
 def family_of(form: FamilyForm) -> Family:
-    """A family, given as itself, as its kind, or in its JSON form; None is Gaussian with variance 1.
+    """A family, given as itself, as its kind, or in its JSON form; there is no default for None.
 
     Example:
         >>> family_of("bernoulli"), family_of({"kind": "gaussian", "variance": 4.0})
         (Bernoulli(), Gaussian(variance=4.0))
     """
     if form is None:
-        return Gaussian()
-    if isinstance(form, Family):
-        return form
-    if isinstance(form, (str, Mapping)):
-        return Family.from_dict(form if isinstance(form, str) else dict(form))
-    raise ValueError(f"family must be a family such as fairbai.Bernoulli() or 'bernoulli', got {form!r}")
+        raise ValueError(FAMILY_MISSING)
+    return Family.of(form)
 
 
 def rates_of(form: RateForm, labels: Sequence[Any] | None = None) -> Rate:
@@ -35,7 +39,8 @@ def rates_of(form: RateForm, labels: Sequence[Any] | None = None) -> Rate:
     Args:
         form: A rate; one floor for all arms; a list with one floor per arm; ``{"kind": ...}``; or, if there are labels,
             floors by label, such as ``{"a": 0.3}``, where arms that are not named have no floor.
-        labels: The labels of the arms, in their order.
+        labels: The labels of the arms, in their order. Groups hold arms by label then, too, and in ``{"kind": ...}``
+            floors and ceilings may be by label.
 
     Example:
         >>> rates_of(0.1), rates_of({"a": 0.3}, labels=["a", "b"])
@@ -43,21 +48,24 @@ def rates_of(form: RateForm, labels: Sequence[Any] | None = None) -> Rate:
     """
     if form is None:
         return Constant()
-    if isinstance(form, Rate):
-        return form
-    if isinstance(form, str) or (isinstance(form, Mapping) and isinstance(form.get("kind"), str)):
-        return Rate.from_dict(form if isinstance(form, str) else dict(form))
     if isinstance(form, Mapping):
-        return Constant(_by_label(form, labels))
+        form = _in_order(form if isinstance(form.get("kind"), str) else {"kind": "constant", "floor": form}, labels)
+    if isinstance(form, (Rate, dict, str)):
+        rate = Rate.of(form)
+        return rate.numbered(labels) if isinstance(rate, Bounded) and labels is not None else rate
     if isinstance(form, (bool, np.bool_)) or not isinstance(form, (int, float, np.number, Sequence, np.ndarray)):
         raise ValueError(f"rates must be a rate such as fairbai.rates.Constant(0.1), or floors, got {form!r}")
     return Constant(form)  # type: ignore[arg-type]  # it checks
 
 
-def _by_label(form: Mapping[Any, Any], labels: Sequence[Any] | None) -> list[Any]:
-    if labels is None:
-        raise ValueError(f"rates by label need labels, got {dict(form)!r} for arms that have only numbers")
-    for label in form:
-        if label not in labels:
-            raise ValueError(f"rates must name arms of this experiment, got {label!r}; its arms are {list(labels)}")
-    return [form.get(label, 0.0) for label in labels]
+def _in_order(form: Mapping[str, Any], labels: Sequence[Any] | None) -> dict[str, Any]:
+    """The JSON form of rates, with a list instead of shares by label: what is not named has no limit."""
+    by_label = {name: form[name] for name in NO_LIMIT if isinstance(form.get(name), Mapping)}
+    for name, shares in by_label.items():
+        if labels is None:
+            raise ValueError(f"a {name} by label needs the labels of the arms, got {dict(shares)!r} for numbered arms")
+        for label in shares:
+            if label not in labels:
+                raise ValueError(f"a {name} must be for an arm of {some(labels)}, got {label!r}")
+    lists = {name: [shares.get(label, NO_LIMIT[name]) for label in labels or ()] for name, shares in by_label.items()}
+    return {**form, **lists}

@@ -58,10 +58,11 @@ class SamplingRule(Configured):
         ...     converges_to = "none"
         ...     def choose(self, situation):
         ...         return int(situation.assigned.argmin())
-        >>> fb.Identifier(3, delta=0.1, sampling=RoundRobin()).ask(4)
+        >>> fb.Identifier(3, delta=0.1, family="gaussian", sampling=RoundRobin()).ask(4)
         [0, 1, 2, 0]
     """
 
+    argument: ClassVar[str] = "sampling"
     fairness: ClassVar[Fairness]
     converges_to: ClassVar[Target]
     draws: ClassVar[bool] = False

@@ -12,12 +12,13 @@ from fairbai.experiment.settling import Settling
 from fairbai.kernels.loop import edges as kernels
 from fairbai.kernels.loop.records import Record
 from fairbai.problems.checks import Array, number, true_or_false, whole
+from fairbai.problems.configured import Form
 from fairbai.problems.instance import Instance
 from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import run_all
 from fairbai.simulation.runs import Runs
 from fairbai.simulation.scenario import Scenario, make_scenario
-from fairbai.simulation.simulate import MOST_RUNS
+from fairbai.simulation.simulate import MAX_RUNS
 from fairbai.stopping import StoppingRule
 
 DRAWS = {"random": kernels.RANDOM, "quota": kernels.QUOTA}
@@ -56,8 +57,8 @@ def simulate_edges(
     nodes: int = 1,
     draws: str = "quota",
     ledger: bool = True,
-    sampling: SamplingRule | None = None,
-    stopping: StoppingRule | None = None,
+    sampling: SamplingRule | Form | None = None,
+    stopping: StoppingRule | Form | None = None,
     settle: bool | Settling = False,
     runs: int = 1000,
     seed: int = 0,
@@ -113,7 +114,7 @@ def simulate_edges(
         draws=draws,
         ledger=true_or_false("ledger", ledger),
     )
-    return run_all(scenario, whole("runs", runs, 1, MOST_RUNS), progress)
+    return run_all(scenario, whole("runs", runs, 1, MAX_RUNS), progress)
 
 
 def batch_size(expected_trials: float, nodes: int = 1, overhead: float = 0.05) -> int:

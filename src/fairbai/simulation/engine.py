@@ -16,7 +16,7 @@ from fairbai.simulation.runs import Runs
 from fairbai.simulation.scenario import Scenario
 
 ATTEMPTS = 3  # failures of the engine in a row, without a single result in between
-MOST_ROUNDS = 200_000_000  # in a chunk
+MAX_ROUNDS = 200_000_000  # in a chunk
 WAVE = 4  # chunks a worker, for engines that return results only in waves
 FEW_ROUNDS = 1_000_000  # in one chunk: so quick that Ctrl-C can wait, and joblib's ten milliseconds are too much
 
@@ -31,7 +31,7 @@ def chunks_of(runs: int, maximum_rounds: int, first: int = 0, cells: int = 1) ->
     all its runs are as long as can be, a chunk should not take much longer than half a minute.
     """
     pieces = max(4, 32 // cells)
-    size = max(1, min(2000, -(-runs // pieces), MOST_ROUNDS // maximum_rounds))
+    size = max(1, min(2000, -(-runs // pieces), MAX_ROUNDS // maximum_rounds))
     return [(first + start, min(size, runs - start)) for start in range(0, runs, size)]
 
 

@@ -21,6 +21,7 @@ from fairbai.kernels.settling.settle import NOT, violation
 from fairbai.kernels.state import ASSIGNED
 from fairbai.kernels.streams import rewards
 from fairbai.problems.checks import Array, confidence, true_or_false, whole
+from fairbai.problems.configured import Form
 from fairbai.problems.families import Poisson
 from fairbai.problems.instance import Instance
 from fairbai.problems.rates import Constant, Custom
@@ -156,8 +157,8 @@ class Scenario:
 def make_scenario(
     instance: Instance,
     deltas: float | Sequence[float],
-    sampling: SamplingRule | None,
-    stopping: StoppingRule | None,
+    sampling: SamplingRule | Form | None,
+    stopping: StoppingRule | Form | None,
     settle: bool | Settling,
     seed: int,
     maximum_rounds: int,
@@ -176,8 +177,8 @@ def make_scenario(
     scenario = Scenario(
         instance,
         checked,
-        FairTopTwo() if sampling is None else sampling,
-        Mixture() if stopping is None else stopping,
+        FairTopTwo() if sampling is None else SamplingRule.of(sampling),
+        Mixture() if stopping is None else StoppingRule.of(stopping),
         checked_settling(settle),
         checked_seed(seed),
         rounds,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from fairbai.experiment import Settling
 from fairbai.problems.checks import whole
+from fairbai.problems.configured import Form
 from fairbai.problems.instance import Instance
 from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import run_all
@@ -11,14 +12,14 @@ from fairbai.simulation.runs import Runs
 from fairbai.simulation.scenario import make_scenario
 from fairbai.stopping import StoppingRule
 
-MOST_RUNS = 2**53
+MAX_RUNS = 2**53
 
 
 def simulate(
     instance: Instance,
     deltas: float | Sequence[float] = 0.05,
-    sampling: SamplingRule | None = None,
-    stopping: StoppingRule | None = None,
+    sampling: SamplingRule | Form | None = None,
+    stopping: StoppingRule | Form | None = None,
     settle: bool | Settling = False,
     runs: int = 1000,
     seed: int = 0,
@@ -61,4 +62,4 @@ def simulate(
         ((200, 2), True)
     """
     scenario = make_scenario(instance, deltas, sampling, stopping, settle, seed, maximum_rounds, histogram, trace)
-    return run_all(scenario, whole("runs", runs, 1, MOST_RUNS), progress)
+    return run_all(scenario, whole("runs", runs, 1, MAX_RUNS), progress)

@@ -12,15 +12,16 @@ import numpy as np
 from fairbai.experiment import Settling
 from fairbai.experiment.settling import checked_settling
 from fairbai.problems.checks import whole
-from fairbai.problems.families import Family
+from fairbai.problems.configured import Form
 from fairbai.problems.instance import Instance
-from fairbai.problems.rates import Rate
+from fairbai.problems.labels import labels_for
+from fairbai.problems.short_forms import rates_of
 from fairbai.sampling import FairTopTwo, SamplingRule
 from fairbai.simulation.engine import chunks_of, run_chunks
 from fairbai.simulation.progress import progress_bar
 from fairbai.simulation.runs import Runs
 from fairbai.simulation.scenario import Scenario, make_scenario
-from fairbai.simulation.simulate import MOST_RUNS
+from fairbai.simulation.simulate import MAX_RUNS
 from fairbai.simulation.study import Cell, ChunkFolder, Study, claim, describe
 from fairbai.stopping import StoppingRule
 
@@ -30,8 +31,8 @@ FILE_KEYS = ("instances", "sampling", "stopping", "deltas", "settle", "runs", "s
 
 def sweep(
     instances: Mapping[str, Instance],
-    sampling: Mapping[str, SamplingRule] | Sequence[SamplingRule],
-    stopping: Mapping[str, StoppingRule] | Sequence[StoppingRule],
+    sampling: Mapping[str, SamplingRule | Form] | Sequence[SamplingRule | Form],
+    stopping: Mapping[str, StoppingRule | Form] | Sequence[StoppingRule | Form],
     deltas: float | Sequence[float] = 0.05,
     settle: bool | Settling | Sequence[bool | Settling] = False,
     runs: int = 1000,
@@ -48,7 +49,7 @@ def sweep(
 
     Args:
         instances: Instances by name.
-        sampling: Sampling rules by name; in a list they are named by their kind.
+        sampling: Sampling rules, or their kinds, by name; in a list they are named by their kind.
         stopping: Stopping rules likewise.
         deltas: As for ``simulate``.
         settle: Whether to settle, or how, as for ``simulate``; or a list, such as [False, True].
@@ -72,7 +73,7 @@ def sweep(
     """
     if not isinstance(instances, Mapping) or not instances:
         raise ValueError(f"instances must be a dictionary of instances by name, got {instances!r}")
-    rules, thresholds = _named("sampling", sampling), _named("stopping", stopping)
+    rules, thresholds = _named(SamplingRule, sampling), _named(StoppingRule, stopping)  # type: ignore[type-abstract]
     both: Any = settle if isinstance(settle, (list, tuple, np.ndarray)) else [settle]
     settles = [checked_settling(one) for one in both]
     if not settles or len(set(settles)) < len(settles):
@@ -83,21 +84,22 @@ def sweep(
         )
         for name, rule, threshold, settled in itertools.product(instances, rules, thresholds, settles)
     }
-    count = whole("runs", runs, 1, MOST_RUNS)
+    count = whole("runs", runs, 1, MAX_RUNS)
     if output is None:
         return _in_memory(cells, count, progress)
     return _in_folder(cells, count, Path(output), progress)
 
 
-def _named(what: str, parts: Mapping[str, Part] | Sequence[Part]) -> dict[str, Part]:
+def _named(base: type[Part], parts: Mapping[str, Part | Form] | Sequence[Part | Form]) -> dict[str, Part]:
+    named: dict[str, Part] = {}
     if isinstance(parts, Mapping):
-        named = dict(parts)
-    elif isinstance(parts, Sequence):
-        named = {getattr(part, "kind", "?"): part for part in parts}
-    else:
-        named = {}
-    if not named or len(named) < len(parts) or "?" in named or None in named.values():
-        raise ValueError(f"{what} must be one or more rules of different kinds, or rules by name, got {parts!r}")
+        named = {name: base.of(part) for name, part in parts.items()}
+    elif isinstance(parts, Sequence) and not isinstance(parts, str):
+        named = {part.kind: part for part in map(base.of, parts)}
+    if not named or len(named) < len(parts):
+        raise ValueError(
+            f"{base.argument} must be one or more rules of different kinds, or rules by name, got {parts!r}"
+        )
     return named
 
 
@@ -179,7 +181,7 @@ def _read_plan(path: str | Path) -> dict[str, Any]:
 
 
 def _instance(name: str, form: Any) -> Instance:
-    if not isinstance(form, dict) or "means" not in form or not form.keys() <= {"means", "family", "rates"}:
-        raise ValueError(f"instance {name} must have means and may have family and rates, got {form!r}")
-    family, rates = form.get("family", "gaussian"), form.get("rates", "constant")
-    return Instance(form["means"], Family.from_dict(family), Rate.from_dict(rates))
+    if not isinstance(form, dict) or "means" not in form or not form.keys() <= {"means", "arms", "family", "rates"}:
+        raise ValueError(f"instance {name} must have means and may have arms, family and rates, got {form!r}")
+    labels = labels_for(form.get("arms"), form["means"])
+    return Instance(form["means"], form.get("family"), rates_of(form.get("rates"), labels))

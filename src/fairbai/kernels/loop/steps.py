@@ -11,7 +11,21 @@ from fairbai.kernels.config import configure
 from fairbai.kernels.jit import borrowed, entry, kernel
 from fairbai.kernels.rates import spare_share
 from fairbai.kernels.sampling.choose import choose, refresh
-from fairbai.kernels.state import ASSIGNED, FLOOR, OBSERVED, PENALTY, ROUND, SEEN, SPARE, SUM, UNSEEN, estimate, learn
+from fairbai.kernels.state import (
+    ASSIGNED,
+    FLOOR,
+    GIVEN_UP,
+    LOST,
+    OBSERVED,
+    PENALTY,
+    ROUND,
+    SEEN,
+    SPARE,
+    SUM,
+    UNSEEN,
+    estimate,
+    learn,
+)
 from fairbai.kernels.stopping.scores import evidence, penalty
 from fairbai.kernels.streams.philox import two_uniforms
 
@@ -75,10 +89,11 @@ def optimal_cost(codes, params, state, scalars, workspace):
 def recount(codes, params, state, scalars):
     """What follows from the counts and sums, after these were changed from outside."""
     config = configure(codes, params)
-    scalars[ROUND], scalars[SEEN], scalars[UNSEEN] = 0.0, 0.0, 0.0
+    scalars[ROUND], scalars[SEEN], scalars[UNSEEN], scalars[GIVEN_UP] = 0.0, 0.0, 0.0, 0.0
     for arm in range(state.shape[1]):
         scalars[ROUND] += state[ASSIGNED, arm]
         scalars[SEEN] += state[OBSERVED, arm]
+        scalars[GIVEN_UP] += state[LOST, arm]
         if state[OBSERVED, arm] > 0.0:
             estimate(config.family, state, arm)
             _fill_penalty(config, state, arm)

@@ -24,16 +24,7 @@ from fairbai.kernels.sampling.rules import (
     tracks,
 )
 from fairbai.kernels.sampling.top_two import fair_top_two, top_two
-from fairbai.kernels.state import (
-    ASSIGNED,
-    FLOOR,
-    MEAN,
-    ROUND,
-    SPARE,
-    START,
-    UNSEEN,
-    WEIGHT,
-)
+from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, ROUND, SPARE, START, UNSEEN, WEIGHT, useful
 
 
 @kernel
@@ -79,7 +70,7 @@ def _chosen(config, state, scalars, policy, uniform):
     elif rule == FAIR_TOP_TWO:
         arm = fair_top_two(config, state, scalars, policy)
     elif rule in (DIRECT, TOP_TWO, LUCB) and scalars[UNSEEN] > 0.0:
-        arm = _least_assigned(state)
+        arm = _fewest_useful(state)
     elif rule == DIRECT:
         arm = _direct(state, scalars)
     elif rule == TOP_TWO:
@@ -90,10 +81,11 @@ def _chosen(config, state, scalars, policy, uniform):
 
 
 @kernel
-def _least_assigned(state):
+def _fewest_useful(state):
+    """The arm with the fewest trials that have a reward or may still get one."""
     least = 0
     for a in range(1, state.shape[1]):
-        if state[ASSIGNED, a] < state[ASSIGNED, least]:
+        if useful(state, a) < useful(state, least):
             least = a
     return least
 
@@ -102,8 +94,8 @@ def _least_assigned(state):
 def _direct(state, scalars):
     """D-tracking: the least pulled arm if it lags behind sqrt(t) - K / 2, else the one furthest below t w*."""
     count = state.shape[1]
-    least = _least_assigned(state)
-    if state[ASSIGNED, least] < math.sqrt(scalars[ROUND]) - 0.5 * count:
+    least = _fewest_useful(state)
+    if useful(state, least) < math.sqrt(scalars[ROUND]) - 0.5 * count:
         return least
     furthest = 0
     for a in range(1, count):

@@ -17,10 +17,11 @@ from fairbai.kernels.state import (
     RATIO,
     ROUND,
     SCALE,
-    SEEN,
     UNSEEN,
+    awaits_rewards,
     count_groups,
     largest,
+    useful,
 )
 
 MAX_LAG = 0.25  # by how many trials an arm may fall behind its floor
@@ -59,11 +60,11 @@ def _within(state, arm, group):
 
 
 @kernel
-def _least_assigned(state, number, group):
-    """Of the arms of a group (of all, if it is -1) that are not full the one with the fewest trials; or -1."""
+def _fewest_useful(state, number, group):
+    """Of the arms of a group (of all, if it is -1) that are not full the one with the fewest useful trials; or -1."""
     least = -1
     for a in range(state.shape[1]):
-        fewer = least < 0 or state[ASSIGNED, a] < state[ASSIGNED, least]
+        fewer = least < 0 or useful(state, a) < useful(state, least)
         least = a if fewer and _within(state, a, group) and _headroom(state, number, a) >= 1.0 else least
     return least
 
@@ -98,12 +99,12 @@ def _by_evidence(family, margin, state, scalars, counts, group):
     """The best arm or its challenger, as in ``top_two``, but from a group only (any arm, if it is -1); or -1."""
     number = scalars[ROUND] + 1.0
     best = largest(state, MEAN)
-    top, top_scale, top_count = state[MEAN, best], state[SCALE, best], state[ASSIGNED, best]
-    pending, own = scalars[ROUND] > scalars[SEEN], state[GROUP, best]
+    top, top_scale, top_count = state[MEAN, best], state[SCALE, best], useful(state, best)
+    pending, own = awaits_rewards(scalars), state[GROUP, best]
     rival, least, chosen, cheapest, pull = -1, np.inf, -1, np.inf, 0.0
     for a in range(state.shape[1]):
         if a != best:
-            count = state[ASSIGNED, a]
+            count = useful(state, a)
             cost, ratio = state[COST, a], state[RATIO, a]
             if pending:
                 cost, ratio = transport(family, top, top_scale, top_count, state[MEAN, a], state[SCALE, a], count)
@@ -135,7 +136,7 @@ def fair_top_two_within(family, margin, state, scalars, counts):
         return arm
     count_groups(state, counts)
     group = _group_behind(state, number, counts)
-    arm = _least_assigned(state, number, group)
-    if scalars[UNSEEN] == 0.0 and (arm < 0 or state[ASSIGNED, arm] > 0.0):
+    arm = _fewest_useful(state, number, group)
+    if scalars[UNSEEN] == 0.0 and (arm < 0 or useful(state, arm) > 0.0):
         arm = _by_evidence(family, margin, state, scalars, counts, group)
     return arm if arm >= 0 else _roomiest(state, number, group)

@@ -15,10 +15,11 @@ from fairbai.kernels.state import (
     RATIO,
     ROUND,
     SCALE,
-    SEEN,
     UNSEEN,
+    awaits_rewards,
     has_limits,
     largest,
+    useful,
 )
 
 
@@ -34,7 +35,7 @@ def fair_top_two(config, state, scalars, counts):
 def _by_floors(config, state, scalars):
     """Fair anchored top-two with floors alone.
 
-    An arm that is behind its floor by more than a quarter of a pull goes first; then an arm that was never pulled; then
+    An arm that is behind its floor by more than a quarter of a pull goes first; then an arm without a useful pull; then
     the best arm if H > 1, the slope condition of the allocation problem over the arms above their floors, else its
     challenger. Floors that are learned jump with every reward, and an arm that its floor holds up can look as if it
     were above; so of these arms only those count in H whose evidence is near the least, as it is for arms above.
@@ -45,10 +46,10 @@ def _by_floors(config, state, scalars):
     for a in range(state.shape[1]):
         behind = state[FLOOR, a] * number - state[ASSIGNED, a]
         furthest, lag = (a, behind) if behind > lag else (furthest, lag)
-        least = a if state[ASSIGNED, a] < state[ASSIGNED, least] else least
+        least = a if useful(state, a) < useful(state, least) else least
     if furthest >= 0:
         return furthest
-    if state[ASSIGNED, least] == 0.0 or scalars[UNSEEN] > 0.0:
+    if useful(state, least) == 0.0 or scalars[UNSEEN] > 0.0:
         return least
     best = largest(state, MEAN)
     challenger, _, pull, cost = _challenger(family, best, state, scalars, margin)
@@ -62,8 +63,8 @@ def top_two(family, state, scalars, uniform):
     """Empirical best and transportation-cost-improved challenger; between them by what a trial of each adds."""
     best = largest(state, MEAN)
     challenger, ratio, _, _ = _challenger(family, best, state, scalars, np.inf)
-    share = ratio * state[ASSIGNED, best]
-    return best if uniform * (share + state[ASSIGNED, challenger]) < share else challenger
+    share = ratio * useful(state, best)
+    return best if uniform * (share + useful(state, challenger)) < share else challenger
 
 
 @kernel
@@ -71,18 +72,18 @@ def _challenger(family, best, state, scalars, margin):
     """The arm that is cheapest to tie with the best, with log N added to its cost; and H over the arms above floor.
 
     The costs and ratios are those that the stopping kernel wrote into the state when the last reward was told; they are
-    computed anew only if rewards are pending.
+    computed anew only if rewards are pending. Trials that were given up bring no evidence: only floors count them.
 
     Returns:
         The challenger, what a trial of it and of the best arm adds to the evidence (as a ratio), H, and the
         challenger's cost.
     """
-    top, top_scale, top_count = state[MEAN, best], state[SCALE, best], state[ASSIGNED, best]
+    top, top_scale, top_count = state[MEAN, best], state[SCALE, best], useful(state, best)
     challenger, least, share, pull = -1, np.inf, 1.0, 0.0
-    pending = scalars[ROUND] > scalars[SEEN]
+    pending = awaits_rewards(scalars)
     for a in range(state.shape[1]):
         if a != best:
-            count = state[ASSIGNED, a]
+            count = useful(state, a)
             cost, ratio = state[COST, a], state[RATIO, a]
             if pending:  # as if the rewards that are still to come would not change the means
                 cost, ratio = transport(family, top, top_scale, top_count, state[MEAN, a], state[SCALE, a], count)
@@ -90,19 +91,19 @@ def _challenger(family, best, state, scalars, margin):
                 cost += math.log(count)
                 if cost < least or challenger < 0:
                     challenger, least, share = a, cost, ratio
-            pull += ratio if count > state[FLOOR, a] * scalars[ROUND] + margin else 0.0
+            pull += ratio if state[ASSIGNED, a] > state[FLOOR, a] * scalars[ROUND] + margin else 0.0
     return challenger, share, pull, least
 
 
 @entry
 def _pull_of_tight_arms(family, best, least, state, scalars, margin):
     """H over the arms above their floors whose cost is near the least."""
-    top, top_scale, top_count = state[MEAN, best], state[SCALE, best], state[ASSIGNED, best]
-    pending = scalars[ROUND] > scalars[SEEN]
+    top, top_scale, top_count = state[MEAN, best], state[SCALE, best], useful(state, best)
+    pending = awaits_rewards(scalars)
     most, pull = least + 2.0 * math.sqrt(least), 0.0
     for a in range(state.shape[1]):
-        count = state[ASSIGNED, a]
-        if a != best and count > state[FLOOR, a] * scalars[ROUND] + margin:
+        count = useful(state, a)
+        if a != best and state[ASSIGNED, a] > state[FLOOR, a] * scalars[ROUND] + margin:
             cost, ratio = state[COST, a], state[RATIO, a]
             if pending:
                 cost, ratio = transport(family, top, top_scale, top_count, state[MEAN, a], state[SCALE, a], count)

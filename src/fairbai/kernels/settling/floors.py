@@ -8,16 +8,24 @@ from fairbai.kernels.state import ASSIGNED, ROUND
 
 OUT_OF_REACH = 1e9
 WHOLE = 1e-9  # floors that leave less than this count as the whole
+ROUNDING = 4.0 * 2.0**-53  # relative: 0.07 * 100 is above 7 by less than this
+
+
+@kernel
+def short_of(share, count):
+    """By how much ``count`` is below ``share``; 0 if that is an error of rounding."""
+    lag = share - count
+    return lag if lag > ROUNDING * share else 0.0
 
 
 @kernel
 def owed(floor, total, spare):
-    """How many of ``total`` trials an arm must have: its floor, rounded up.
+    """How many of ``total`` trials an arm must have: its floor, rounded up, but not for an error of rounding.
 
     Floors that sum to 1 cannot all be rounded up; then they are rounded down, which misses a floor by less than one.
     """
     share = floor * total
-    return math.ceil(share) if spare > WHOLE else math.floor(share)
+    return math.ceil(share * (1.0 - ROUNDING)) if spare > WHOLE else math.floor(share)
 
 
 @kernel
@@ -98,5 +106,5 @@ def floor_violation(floors, pulls, total):
     """
     most = 0.0
     for a in range(floors.size):
-        most = max(most, floors[a] * total - pulls[a])
+        most = max(most, short_of(floors[a] * total, pulls[a]))
     return most / total

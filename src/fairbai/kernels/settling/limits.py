@@ -3,7 +3,7 @@
 import math
 
 from fairbai.kernels.jit import entry, kernel
-from fairbai.kernels.settling.floors import OUT_OF_REACH, WHOLE, owed
+from fairbai.kernels.settling.floors import OUT_OF_REACH, ROUNDING, WHOLE, owed, short_of
 from fairbai.kernels.state import ASSIGNED, CEILING, FLOOR, GROUP, GROUP_FLOOR, ROUND, SLACK, count_groups
 
 MAX_TOTALS = 1_000_000
@@ -13,7 +13,7 @@ MAX_TOTALS = 1_000_000
 def allowed(ceiling, total, slack):
     """How many of ``total`` trials an arm may have: its ceiling, rounded as ``owed`` rounds floors, the other way."""
     share = ceiling * total
-    return math.floor(share) if slack > WHOLE else math.ceil(share)
+    return math.floor(share * (1.0 + ROUNDING)) if slack > WHOLE else math.ceil(share)
 
 
 @kernel
@@ -132,9 +132,9 @@ def limit_violation(state, pulls, total, counts):
     most = 0.0
     counts[:] = 0.0
     for a in range(pulls.size):
-        most = max(most, state[FLOOR, a] * total - pulls[a], pulls[a] - state[CEILING, a] * total)
+        most = max(most, short_of(state[FLOOR, a] * total, pulls[a]), short_of(pulls[a], state[CEILING, a] * total))
         if state[GROUP, a] >= 0.0:
             counts[int(state[GROUP, a])] += pulls[a]
     for group in range(counts.size):
-        most = max(most, state[GROUP_FLOOR, group] * total - counts[group])
+        most = max(most, short_of(state[GROUP_FLOOR, group] * total, counts[group]))
     return most / total

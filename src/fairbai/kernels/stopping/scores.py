@@ -114,14 +114,16 @@ def _gaussian_factor(kappa, state, best, a):
 
 @entry
 def _least_mixture(config, state, best, level):
-    """``evidence`` of the mixture, whose scores are below the GLR: while one of these is below ``level``, it is enough.
+    """``evidence`` of the mixture, whose scores have a bound by the GLR: while one is below ``level``, it is enough.
 
-    The arm with the least GLR comes first, as it is most often the one that keeps the experiment from stopping.
+    At the tie of the likelihood ratio the martingales of the two arms are at most exp(x) and exp(y), where x and y are
+    not negative and add up to the GLR. So a score is at most the GLR and log(1 - alpha + bonus). The arm with the least
+    GLR comes first, as it is most often the one that keeps the experiment from stopping.
     """
-    first = _cheapest(state, best)
+    first, above = _cheapest(state, best), math.log1p(config.bonus - config.alpha)
     glr = state[COST, first]
-    if glr < level:
-        return glr, first, glr, 1.0, 0.0
+    if glr + above < level:
+        return glr + above, first, glr, 1.0, -above
     least, worst = _mixture_score(config, state, best, first, level), first
     for a in range(state.shape[1]):
         if least < level:

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from fairbai.kernels.families import divergence, parameter, tilt_unit, tilted
+from fairbai.kernels.families import parameter, parameter_domain, tilt_unit, tilted
 from fairbai.kernels.jit import entry, kernel
 from fairbai.kernels.state import MEAN, OBSERVED, SCALE
 
@@ -21,14 +21,7 @@ WEIGHTS = 1.0 / (2.0**STEPS_OF_TILT + 2.0 ** (-0.5 * STEPS_OF_TILT))
 WEIGHTS /= WEIGHTS.sum()
 EXACT = 1e-6  # how far the value that is found may be below the minimum, in nats
 MAX_ROUNDS = 100
-
-
-@kernel
-def _best_tilt(family, side, count, mean, scale, tie):
-    """The largest value that a tilt of this side could have: that of the tilt to the mean itself."""
-    other = parameter(family, tie)
-    change = other - mean
-    return 0.0 if side * change >= 0.0 else count * divergence(family, mean, other, change, scale)
+MAX_DOUBLINGS = 100
 
 
 @entry
@@ -44,34 +37,45 @@ def one_sided(config, state, arm, side, tie):
     """
     family, count, mean, scale = config.family, state[OBSERVED, arm], state[MEAN, arm], state[SCALE, arm]
     unit, most = tilt_unit(family, config.kappa, config.size, scale)
-    top = _best_tilt(family, side, count, mean, scale, tie)
-    if top == np.inf:  # at the edge of the domain, where no tilt comes near the best
-        top = -np.inf
-        for j in range(TILTS.size):
-            top = max(top, tilted(family, side * min(unit * TILTS[j], most), count, mean, scale, tie)[0])
-    total, slope, bend = 0.0, 0.0, 0.0
+    top, total, slope, bend = -np.inf, 0.0, 0.0, 0.0
     for j in range(TILTS.size):
         value, steep, curved = tilted(family, side * min(unit * TILTS[j], most), count, mean, scale, tie)
-        share = WEIGHTS[j] * math.exp(min(value - top, 0.0))
+        share = WEIGHTS[j]
+        if value > top:  # a sum of exponentials, kept relative to the largest
+            less, top = math.exp(top - value), value
+            total, slope, bend = total * less, slope * less, bend * less
+        else:
+            share *= math.exp(value - top)
         total += share
         slope += share * steep
         bend += share * (steep * steep + curved)
-    if total == 0.0:
-        return -np.inf, 0.0, 0.0
     slope /= total
     return top + math.log(total), slope, bend / total - slope * slope
 
 
 @kernel
+def _shared(config, value, slope, bend):
+    """Of log((1 - alpha) U + bonus) what was given of log U: a sum of exponentials again."""
+    if config.bonus == 0.0:
+        return value, slope, bend
+    own, bonus = math.log1p(-config.alpha) + value, math.log(config.bonus)
+    top = max(own, bonus)
+    total = math.exp(own - top) + math.exp(bonus - top)
+    share = math.exp(own - top) / total
+    return top + math.log(total), share * slope, share * (bend + (1.0 - share) * slope * slope)
+
+
+@kernel
 def _both(config, state, best, arm, tie):
     """The sum over the pair, which is convex in ``tie``."""
-    one = one_sided(config, state, best, 1.0, tie)
+    up = one_sided(config, state, best, 1.0, tie)
+    one = _shared(config, up[0], up[1], up[2])
     other = one_sided(config, state, arm, -1.0, tie)
     return one[0] + other[0], one[1] + other[1], one[2] + other[2]
 
 
 @kernel
-def _bracket(family, state, best, arm):
+def _estimates(family, state, best, arm):
     """The two means and the tie of the likelihood ratio, as parameters in which the sum is convex, in order."""
     low, high = state[MEAN, arm], state[MEAN, best]
     weight, top_weight = state[OBSERVED, arm] / state[SCALE, arm], state[OBSERVED, best] / state[SCALE, best]
@@ -81,24 +85,49 @@ def _bracket(family, state, best, arm):
 
 
 @entry
+def _bracket(config, state, best, arm, estimates, slope):
+    """Two parameters between which the sum has its minimum over the whole domain.
+
+    The sum is convex and has this slope at the tie of the likelihood ratio. Downhill from there come the estimate on
+    that side and, until the slope turns, points that are further and further away; where the domain ends first, its end
+    is the minimum. Without a minimum (an arm with thousands of times the trials of the other), nothing is said.
+    """
+    low, high, behind = estimates
+    first, last = parameter_domain(config.family)
+    ahead, step, end = (low, low - high, first) if slope > 0.0 else (high, high - low, last)
+    for _ in range(MAX_DOUBLINGS):
+        if _both(config, state, best, arm, ahead)[1] * step >= 0.0:
+            return min(behind, ahead), max(behind, ahead)
+        if ahead == end:
+            return end, end
+        behind, ahead = ahead, min(max(ahead + step, first), last)
+        step *= 2.0
+    return -np.inf, np.inf
+
+
+@entry
 def tie_evidence(config, state, best, arm, level):
     """Logarithm of the least product of the two martingales over all means with which ``arm`` is as good as ``best``.
 
-    Never above the truth but by rounding, and at most ``EXACT`` below; -inf where no tie between the two means is the
-    minimum. If the truth is below ``level``, the answer may be any number below ``level``.
+    Never above the truth but by rounding, and at most ``EXACT`` below; -inf where there is no minimum, or no difference
+    between the two means. If the truth is below ``level``, the answer may be any number below ``level``.
     """
-    low, high, tie = _bracket(config.family, state, best, arm)
-    width = high - low
-    left, right = low, high
-    for _ in range(MAX_ROUNDS):
+    low, high, tie = _estimates(config.family, state, best, arm)
+    value, slope, bend = _both(config, state, best, arm, tie)
+    if not value >= level:
+        return value
+    left, right = -np.inf, np.inf
+    if low < high:
+        left, right = _bracket(config, state, best, arm, (low, high, tie), slope)
+    if left == -np.inf:
+        return -np.inf
+    tie = min(max(tie, left), right)
+    for number in range(MAX_ROUNDS):
         value, slope, bend = _both(config, state, best, arm, tie)
-        if value < level:
-            return value
-        if abs(slope) * width <= EXACT:
-            inside = _both(config, state, best, arm, low)[1] <= 0.0
-            inside = inside and _both(config, state, best, arm, high)[1] >= 0.0
-            return value - abs(slope) * width if inside else -np.inf
+        most = slope * (tie - left) if slope > 0.0 else slope * (tie - right)  # above the minimum, as it is convex
+        if value < level or most <= EXACT:
+            break
         left, right = (left, tie) if slope > 0.0 else (tie, right)
         new = tie - slope / bend if bend > 0.0 else left
-        tie = new if left < new < right else 0.5 * (left + right)
-    return -np.inf
+        tie = new if left < new < right and number % 4 < 3 else 0.5 * (left + right)
+    return value - most

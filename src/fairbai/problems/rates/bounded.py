@@ -1,14 +1,15 @@
 """Limits beyond floors: ceilings on the shares of arms, and floors on the shares of groups of arms."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from fairbai.kernels import limits as kernels
 from fairbai.problems import checks
 from fairbai.problems.checks import SUM_TOLERANCE, Array, Numbers, frozen
+from fairbai.problems.labels import some
 from fairbai.problems.rates.constant import Constant
 
 MIN_CEILING = 1e-12  # one trial in a million millions
@@ -16,25 +17,25 @@ MIN_CEILING = 1e-12  # one trial in a million millions
 
 @dataclass(frozen=True)
 class Group:
-    """Arms, by their numbers, that are guaranteed a share together.
+    """Arms that are guaranteed a share together: by their labels, where they are text, or by their numbers from 0.
 
     Example:
-        >>> Group([0, 2], floor=0.5)
-        Group(arms=(0, 2), floor=0.5)
+        >>> Group(["red", "blue"], floor=0.5)
+        Group(arms=('red', 'blue'), floor=0.5)
     """
 
-    arms: tuple[int, ...]
+    arms: tuple[int | str, ...]
     floor: float
 
-    def __init__(self, arms: Sequence[int], floor: float) -> None:
+    def __init__(self, arms: Sequence[int | str], floor: float) -> None:
         if isinstance(arms, str) or not isinstance(arms, (Sequence, np.ndarray)) or len(arms) == 0:
             raise ValueError(f"arms of a group must be a list of arms, got {arms!r}")
         for arm in arms:
-            if not checks.is_whole(arm, 0):
-                raise ValueError(f"arms of a group must be whole numbers from 0, got {arm!r}")
+            if not isinstance(arm, str) and not checks.is_whole(arm, 0):
+                raise ValueError(f"arms of a group must be labels or whole numbers from 0, got {arm!r}")
         if len(set(arms)) < len(arms):
             raise ValueError(f"arms of a group must be different, got {list(arms)!r}")
-        object.__setattr__(self, "arms", tuple(int(arm) for arm in arms))
+        object.__setattr__(self, "arms", tuple(str(arm) if isinstance(arm, str) else int(arm) for arm in arms))
         object.__setattr__(self, "floor", checks.number("floor of a group", floor, 0.0, 1.0, "in [0, 1]"))
 
 
@@ -92,12 +93,17 @@ class Bounded(Constant):
         if isinstance(self.groups, (str, dict)) or not isinstance(self.groups, Sequence):
             raise ValueError(f"groups must be a list of groups, got {self.groups!r}")
         groups = tuple(_group(form) for form in self.groups)
-        seen: set[int] = set()
+        seen: set[int | str] = set()
         for group in groups:
             for arm in seen.intersection(group.arms):
-                raise ValueError(f"groups must not overlap, got arm {arm} in two of them")
+                raise ValueError(f"groups must not overlap, got arm {arm!r} in two of them")
             seen.update(group.arms)
         self._set(groups=groups)
+
+    def numbered(self, labels: Sequence[Any]) -> Self:
+        """The same limits, with the arms of groups by their numbers."""
+        groups = tuple(Group([_number(arm, labels) for arm in group.arms], group.floor) for group in self._groups)
+        return self if groups == self.groups else replace(self, groups=groups)
 
     def floors(self, means: Numbers) -> Array:
         """The floors, whatever the means; checks all other limits for this number of arms too."""
@@ -128,9 +134,9 @@ class Bounded(Constant):
         arms = floors.size
         groups, group_floors, room = np.full(arms, -1.0), np.zeros(arms), 1.0
         for number, group in enumerate(self._groups):
-            if max(group.arms) >= arms:
-                raise ValueError(f"groups must hold arms below {arms}, got arm {max(group.arms)}")
-            members = list(group.arms)
+            members = [_number(arm) for arm in group.arms]
+            if max(members) >= arms:
+                raise ValueError(f"groups must hold arms below {arms}, got arm {max(members)}")
             most = float(ceilings[members].sum())
             if group.floor > most + SUM_TOLERANCE:
                 raise ValueError(
@@ -156,6 +162,17 @@ def _group(form: Group | dict[str, Any]) -> Group:
     if not isinstance(form, dict) or set(form) != {"arms", "floor"}:
         raise ValueError(f"a group must have arms and a floor, got {form!r}")
     return Group(form["arms"], form["floor"])
+
+
+def _number(arm: int | str, labels: Sequence[Any] | None = None) -> int:
+    """The number of an arm of a group."""
+    if not isinstance(arm, str):
+        return arm
+    if labels is None:
+        raise ValueError(f"a group by label needs the labels of the arms, got {arm!r} for numbered arms")
+    if arm not in labels:
+        raise ValueError(f"a group must hold arms of {some(labels)}, got {arm!r}")
+    return list(labels).index(arm)
 
 
 def _forced(floors: Array, groups: Array, group_floors: Array) -> float:

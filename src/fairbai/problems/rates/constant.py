@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from fairbai.problems.configured import Configured
 @dataclass(frozen=True, eq=False)
 class Rate(Configured):
     """A map from means to floors."""
+
+    argument: ClassVar[str] = "rates"
 
     @abstractmethod
     def floors(self, means: Numbers) -> Array:

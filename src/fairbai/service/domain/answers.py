@@ -1,6 +1,6 @@
 """What the service answers about experiments: checked by mypy where it is made, and shown by OpenAPI."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
@@ -16,7 +16,12 @@ class Answer(TypedDict):
 
     decided: bool
     stopped: bool
-    recommendation: Annotated[str | None, Field(description="null until every arm has a reward")]
+    recommendation: Annotated[
+        str | None,
+        Field(
+            description="the answer once decided, before that the arm that is ahead; null until every arm has a reward"
+        ),
+    ]
 
 
 # --- trials -----------------------------------------------------------------------------------------------------
@@ -36,7 +41,7 @@ class Asked(TypedDict):
 
     tickets: list[Ticket]
     expires_at: str | None
-    winner: bool
+    winner: Annotated[bool, Field(description="whether these are tickets of the winner: decided and stopped")]
 
 
 @exact
@@ -82,6 +87,8 @@ class Created(TypedDict):
     settle: bool | dict[str, Any]
     seed: int
     lease: float | None
+    report_after: NotRequired[float]
+    silence: NotRequired[float | None]
 
 
 @exact
@@ -96,7 +103,10 @@ class Listed(Answer):
     arms: int
     trials: int
     observed: int
-    progress: Annotated[float | None, Field(description="from 0 to 1 (decided); null until every arm has a reward")]
+    progress: Annotated[
+        float | None,
+        Field(description="from 0 to 1 (decided); null until every arm has a reward, and if closed without a decision"),
+    ]
     floors_kept: Annotated[bool | None, Field(description="null while the only guarantees are for the stop")]
 
 
@@ -148,16 +158,20 @@ class Status(Answer):
     pending: int
     expired: int
     late: int
+    held: Annotated[int, Field(description="rewards that were told and are counted at the age of `report_after`")]
     arms: list[Arm]
     glr: float | None
     threshold: float | None
     progress: Annotated[
-        float | None, Field(description="GLR over threshold, 1 once decided; null until every arm has a reward")
+        float | None,
+        Field(description="GLR over threshold, 1 once decided; null as in the list"),
     ]
-    proved: bool
+    proved: Annotated[
+        bool, Field(description="whether the error of the decision is; false if doubted, or closed without a decision")
+    ]
     doubts: Annotated[list[Doubt], Field(description="oldest first; one before the decision makes `proved` false")]
     hints: Annotated[list[str], Field(description="what would suit the rewards better, and what could not be tested")]
-    closed: bool
+    closed: Annotated[bool, Field(description="whether it was ended by hand")]
     expected_trials_to_go: Annotated[float | None, Field(description="null while it is too early to tell")]
 
 
@@ -199,8 +213,11 @@ class Summary(TypedDict):
 
     sentence: str
     state: State
-    best: str | None
-    confidence: float
+    decided: bool
+    best: Annotated[str | None, Field(description="as `recommendation` in the status")]
+    target_confidence: Annotated[
+        float, Field(description="1 − delta; a decision has it if `proved`, nothing else does")
+    ]
     proved: bool
     trials: int
     floors_met: Annotated[bool, Field(description="whether every arm has its floor now, to less than one trial")]
@@ -212,7 +229,7 @@ class Promise(TypedDict):
     """What is guaranteed."""
 
     delta: float
-    proved: bool
+    proved: Annotated[bool, Field(description="as in the status")]
     shares: Annotated[Literal["every trial", "the stop"], Field(description="when the shares are guaranteed")]
     sentences: list[str]
 
@@ -252,11 +269,12 @@ class AuditedGroup(TypedDict):
 
 @exact
 class Replayed(TypedDict):
-    """The last replay of a log."""
+    """The last replay of a log; of an ``earlier`` revision, only counts, sums and tickets are compared."""
 
     checked: int
     of: int
     differences: list[str]
+    earlier: bool
     seconds: float
     at: str
 

@@ -8,17 +8,20 @@ import math
 from dataclasses import asdict
 from typing import Any, Self, cast
 
+import numpy as np
+
+from fairbai.experiment.open_trials import checked_silence
 from fairbai.identifier import Identifier, Status
-from fairbai.identifier.snapshot import VERSION, changing
-from fairbai.problems.families import Family
-from fairbai.problems.rates import Rate
-from fairbai.sampling import SamplingRule
+from fairbai.identifier.snapshot import FIRST_VERSION, changing
+from fairbai.problems.short_forms import rates_of
 from fairbai.service.domain.answers import Answer, Doubt
 from fairbai.service.domain.encoding import decode, encode
 from fairbai.service.domain.promises import ROUNDING, Promises
-from fairbai.stopping import StoppingRule
 
 GROWTH = 1.05  # factor between the trials of two points of the history
+REVISION = 2
+"""Of how arms are chosen and evidence is computed. Logs of an earlier revision do not replay: revision 1 kept
+waiting for expired tickets, and had a mixture without alpha, to which ties beyond the estimates were no evidence."""
 
 
 class Book:
@@ -31,14 +34,18 @@ class Book:
     def __init__(self, config: dict[str, Any], identifier: Identifier) -> None:
         self.config = config
         self.labels: list[str] = config["arms"]
-        self.lease: float | None = config["lease"]
+        self.report_after: float | None = config.get("report_after")  # older experiments lack it
+        self.silence: float | None = config.get("silence")
+        self.lease: float | None = config["lease"] if self.report_after is None else self.report_after
         self.identifier = identifier
+        self.revision = REVISION  # under which it was created
         identifier.procedure.doubts.warned = True  # the ledger logs it, with the id, once it is committed
         self.version = 0  # events so far
         self.tickets = 0  # number of the next ticket
         self.next_point = 1  # trials at which the history gets its next point
         self.expired = [0] * len(self.labels)  # tickets per arm whose lease ran out and that have no reward
         self.late = 0  # rewards that came after the lease
+        self.held = 0  # rewards of tickets that are not of age
         self.closed: dict[str, Any] | None = None  # the answer when it was closed
         self.promises = Promises(identifier)
         self._progress: float | None = None  # evidence over threshold, as of the last look
@@ -53,6 +60,9 @@ class Book:
         book = cls(settings, Identifier.from_dict({**_fixed(settings), **identifier}))
         book.version, book.tickets, book.next_point = form["version"], form["tickets"], form["next_point"]
         book.expired, book.late, book.closed = form["expired"], form["late"], form["closed"]
+        book.held = form.get("held", 0)
+        book.revision = revision_of(form)
+        book._give_up_expired()
         book.observed = int(sum(identifier["state"]["observed"]))
         counts = [int(count) for count in identifier["state"]["assigned"]]
         book.promises.restore(form["promises"], counts, book.identifier.decided or book.closed is not None)
@@ -93,6 +103,7 @@ class Book:
         return encode(
             {
                 "identifier": identifier,
+                "revision": self.revision,
                 "version": self.version,
                 "tickets": self.tickets,
                 "next_point": self.next_point,
@@ -100,6 +111,7 @@ class Book:
                 "late": self.late,
                 "closed": self.closed,
                 "promises": self.promises.to_dict(),
+                **({} if self.report_after is None else {"held": self.held}),
             }
         )
 
@@ -119,6 +131,24 @@ class Book:
         self.late += late
         for arm in expired:
             self.expired[arm] -= 1
+        if expired:
+            self._give_up_expired()
+
+    def hold(self, rewards: list[float], late: int) -> None:
+        """Keep rewards until their tickets are of age; ``late`` of them came after that, and are never counted."""
+        for reward in rewards:
+            self.identifier.family.statistic(reward)  # raises a ValueError for one that cannot be counted
+        self.held += len(rewards) - late
+        self.late += late
+
+    def count_due(self, arms: list[int], rewards: list[float | None]) -> None:
+        """Count tickets that are of age, with their rewards; those that stay silent without a value for it expire."""
+        pairs = list(zip(arms, rewards, strict=True))
+        known = [(arm, reward) for arm, reward in pairs if reward is not None]
+        if known:
+            self.identifier.tell([arm for arm, _ in known], [reward for _, reward in known])
+            self._counted(len(known))
+        self.expire([arm for arm, reward in pairs if reward is None])
 
     def tell_batch(self, pulls: list[int], sums: list[float]) -> None:
         """Count trials that were assigned elsewhere."""
@@ -135,6 +165,11 @@ class Book:
         """Count tickets whose lease ended."""
         for arm in arms:
             self.expired[arm] += 1
+        self._give_up_expired()
+
+    def _give_up_expired(self) -> None:
+        """The sampling rule expects no rewards of expired tickets."""
+        self.identifier.procedure.experiment.lose(np.array(self.expired, dtype=float))
 
     def close(self) -> None:
         """Freeze the answer and the record of the guarantees."""
@@ -147,6 +182,11 @@ class Book:
     def decided(self) -> bool:
         """Whether the answer was found, and before the experiment was closed if it was."""
         return self.identifier.decided if self.closed is None else bool(self.closed["decided"])
+
+    @property
+    def closed_undecided(self) -> bool:
+        """Whether it was closed without a decision; rewards that come later cannot decide it."""
+        return self.closed is not None and not self.decided
 
     @property
     def stopped(self) -> bool:
@@ -204,13 +244,14 @@ def new_book(config: dict[str, Any]) -> Book:
     identifier = Identifier(
         arms=len(config["arms"]),
         delta=config["delta"],
-        family=Family.from_dict(config["family"]),
-        rates=Rate.from_dict(config["rates"]),
-        sampling=SamplingRule.from_dict(config["sampling"]),
-        stopping=StoppingRule.from_dict(config["stopping"]),
+        family=config["family"],
+        rates=rates_of(config["rates"], config["arms"]),
+        sampling=config["sampling"],
+        stopping=config["stopping"],
         settle=config["settle"],
         seed=config["seed"],
     )
+    checked_silence(config.get("silence"), identifier.family)
     form = identifier.to_dict()
     for name in ("rates", "sampling"):
         if form[name] is None:
@@ -219,10 +260,15 @@ def new_book(config: dict[str, Any]) -> Book:
     return Book({**config, **filled}, identifier)
 
 
+def revision_of(state: dict[str, Any]) -> int:
+    """The revision under which an experiment was created, by its stored state."""
+    return int(state.get("revision", 1))
+
+
 def _fixed(config: dict[str, Any]) -> dict[str, Any]:
-    """The parts of a snapshot that never change."""
+    """The parts of a snapshot that never change; of the first version, without a digest: the log vouches for them."""
     names = ("delta", "family", "rates", "sampling", "stopping", "settle", "seed")
-    return {"version": VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
+    return {"version": FIRST_VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
 
 
 def progress_of(status: Status) -> float | None:

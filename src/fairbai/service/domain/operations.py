@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from fairbai.service.domain import answers
+from fairbai.service.domain import ageing, answers
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.encoding import encode, iso
 from fairbai.service.domain.refusals import Refusal, invalid
 
-WINNER = "winner"  # the ticket given out with the winner after the stop; its rewards are not counted
+# The tickets given out after the stop, with the winner or, without a decision, with the arm that was ahead when the
+# experiment was closed. Their rewards are not counted.
+WINNER, LEADER = "winner", "leader"
 
 Result = TypeVar("Result")
 
@@ -37,6 +39,7 @@ class UnitOfWork:
     new_tickets: list[dict[str, Any]] = field(default_factory=list)
     new_points: list[dict[str, Any]] = field(default_factory=list)
     told: list[dict[str, Any]] = field(default_factory=list)
+    held: list[dict[str, Any]] = field(default_factory=list)
     expired: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -149,17 +152,18 @@ class Ask(Operation[answers.Asked]):
         return {"tickets": tickets, "expires_at": None if expires_at is None else iso(expires_at), "winner": False}
 
     def _after_the_stop(self, book: Book) -> answers.Asked:
-        winner = book.recommendation
-        if self.serve_winner and winner is not None:
-            return {"tickets": [{"ticket": WINNER, "arm": winner}] * self.n, "expires_at": None, "winner": True}
+        arm, ticket = book.recommendation, WINNER if book.decided else LEADER
+        if self.serve_winner and arm is not None:
+            tickets: list[answers.Ticket] = [{"ticket": ticket, "arm": arm}] * self.n
+            return {"tickets": tickets, "expires_at": None, "winner": book.decided}
         raise stopped(book)
 
 
 @dataclass
 class Tell(Operation[answers.Told]):
-    """Rewards of tickets, as pairs of ticket number and reward; None is the winner's ticket. All or nothing."""
+    """Rewards of tickets, as pairs of ticket number (or name: after the stop) and reward. All or nothing."""
 
-    rewards: list[tuple[int | None, float]] = field(default_factory=list)
+    rewards: list[tuple[int | str, float]] = field(default_factory=list)
 
     @property
     def size(self) -> int:
@@ -168,25 +172,29 @@ class Tell(Operation[answers.Told]):
 
     def ticket_numbers(self) -> Sequence[int]:
         """The tickets that have a number."""
-        return [number for number, _ in self.rewards if number is not None]
+        return [ticket for ticket, _ in self.rewards if isinstance(ticket, int)]
 
     def act(self, unit: UnitOfWork) -> answers.Told:
-        """Count the rewards that are new."""
+        """Count the rewards that are new or, where they are counted at an age, keep them until then."""
         fresh = self._fresh(unit)
         late = [number for number in fresh if not unit.tickets[number].waiting or self._overdue(unit, number)]
-        if fresh:
+        counted = len(fresh)
+        if fresh and unit.book.report_after is not None:
+            ageing.hold(unit, fresh, late)
+            counted -= len(late)
+        elif fresh:
             self._count(unit, fresh, late)
-        return {"accepted": len(self.rewards), "counted": len(fresh), "late": len(late), **unit.book.answer()}
+        return {"accepted": len(self.rewards), "counted": counted, "late": len(late), **unit.book.answer()}
 
     def _fresh(self, unit: UnitOfWork) -> dict[int, float]:
         """The rewards that are not known yet."""
         fresh: dict[int, float] = {}
         for number, reward in self.rewards:
-            if number is None and (unit.book.stopped or unit.book.decided):
-                continue  # the reward of a visitor who was shown the winner
-            ticket = unit.tickets.get(number) if number is not None else None
-            if number is None or ticket is None:
-                raise no_such_ticket(WINNER if number is None else str(number))
+            if isinstance(number, str) and (unit.book.stopped or unit.book.decided):
+                continue  # the reward of a visitor who came after the stop
+            ticket = None if isinstance(number, str) else unit.tickets.get(number)
+            if isinstance(number, str) or ticket is None:
+                raise no_such_ticket(str(number))
             known = fresh.get(number) if ticket.reward is None else ticket.reward
             if known is None:
                 fresh[number] = reward
@@ -225,6 +233,10 @@ class Batch(Operation[answers.Reported]):
     def act(self, unit: UnitOfWork) -> answers.Reported:
         """Count it once."""
         assert self.key is not None
+        if unit.book.report_after is not None:
+            raise invalid(
+                "batches need an experiment without report_after: they do not say when their rewards are of age"
+            )
         trials = sum(self.pulls)
         if before := unit.keyed.get(self.key):
             if before["pulls"] != self.pulls or before["sums"] != self.sums:
@@ -241,7 +253,7 @@ class Batch(Operation[answers.Reported]):
 
 @dataclass
 class Expire(Operation[int]):
-    """End the lease of tickets."""
+    """End the lease of tickets, or count those that are of age."""
 
     tickets: list[int] = field(default_factory=list)
 
@@ -258,7 +270,9 @@ class Expire(Operation[int]):
         """Expire those that are still pending; returns how many."""
         rows = unit.tickets
         due = [number for number in self.tickets if number in rows and rows[number].waiting]
-        if due:
+        if due and unit.book.report_after is not None:
+            ageing.count_due(unit, due)
+        elif due:
             arms = [rows[number].arm for number in due]
             unit.book.expire(arms)
             unit.log("expired", {"tickets": due, "arms": arms})
@@ -282,8 +296,13 @@ class Close(Operation[answers.Answer]):
 
 def stopped(book: Book) -> Refusal:
     """409: no more trials are given out."""
-    how = "was closed" if book.closed is not None else "has stopped"
-    detail = f"The experiment {how}; its recommendation is {book.recommendation!r}"
+    arm = book.recommendation
+    if book.decided:
+        how = "was closed" if book.closed is not None else "has stopped"
+        detail = f"The experiment {how}; its recommendation is {arm!r}"
+    else:
+        ahead = "no arm was ahead" if arm is None else f"{arm!r} was ahead"
+        detail = f"The experiment was closed without a decision; {ahead}"
     return Refusal(409, "The experiment is over", detail, **book.answer())
 
 

@@ -1,9 +1,12 @@
 """The bodies of requests, with their limits, as OpenAPI shows them."""
 
 import secrets
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+from fairbai.problems.short_forms import FAMILY_MISSING
 
 MAX_ARMS = 1_000
 MAX_PLANNED = 100  # arms of a plan, which is answered while the user edits it
@@ -19,11 +22,29 @@ Reward = Annotated[float, Field(ge=-MAX_REWARD, le=MAX_REWARD, allow_inf_nan=Fal
 Whole = BeforeValidator(lambda value: _whole(value))  # after the bounds, or the schema would lack them
 _named = {"required": ["kind"], "properties": {"kind": {"type": "string"}}}
 Kind = Annotated[str, Field(max_length=50)] | Annotated[dict[str, Any], Field(json_schema_extra=_named)]
+Floor = Annotated[float, Field(ge=0.0, le=1.0)]
+RATES = "one floor for all arms, one per arm, floors by label, or a kind with its parameters"
+Rates = Annotated[
+    Annotated[Floor, Tag("number")]
+    | Annotated[list[Floor], Field(max_length=MAX_ARMS), Tag("list")]
+    | Annotated[dict[Label, Floor], Tag("labels")]
+    | Annotated[Kind, Tag("kind")],
+    Discriminator(lambda value: _tag(value), custom_error_type="rates", custom_error_message=f"must be {RATES}"),
+    Field(description=RATES),
+]
 
 
 def _whole(value: Any) -> Any:
     """In JSON, 1.0 is a whole number too."""
     return int(value) if type(value) is float and value.is_integer() else value
+
+
+def _tag(rates: Any) -> str | None:
+    """Which of the forms of rates a value is meant to be, so that an error is about that form."""
+    if isinstance(rates, dict):
+        return "kind" if isinstance(rates.get("kind"), str) else "labels"
+    tags = {float: "number", int: "number", list: "list", str: "kind"}
+    return tags.get(type(rates))
 
 
 def _different(labels: list[str]) -> list[str]:
@@ -39,6 +60,19 @@ class Form(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+class ForOneFamily(Form):
+    """A form that names the reward family: an answer is proved for this family, so there is no default."""
+
+    family: Kind
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_family(cls, form: Any) -> Any:
+        if isinstance(form, dict) and form.get("family") is None:
+            raise PydanticCustomError("missing", FAMILY_MISSING)
+        return form
+
+
 class Settling(Form):
     """How to settle learned floors."""
 
@@ -48,7 +82,7 @@ class Settling(Form):
     learn: bool = Field(True, description="whether rewards after the decision still update the floors")
 
 
-class Experiment(Form):
+class Experiment(ForOneFamily):
     """A new experiment. Families, rates and rules are named as in the Python library."""
 
     model_config = ConfigDict(
@@ -59,7 +93,7 @@ class Experiment(Form):
                     "arms": ["green", "blue", "red"],
                     "delta": 0.05,
                     "family": "bernoulli",
-                    "rates": {"kind": "constant", "floor": 0.1},
+                    "rates": 0.1,
                     "lease": 3600,
                 }
             ]
@@ -73,8 +107,7 @@ class Experiment(Form):
         AfterValidator(_different),
     ]
     delta: Annotated[float, Field(gt=0.0, lt=0.5)]
-    family: Kind = "gaussian"
-    rates: Kind = "constant"
+    rates: Rates = 0.0
     sampling: Kind = "fair_top_two"
     stopping: Kind = "mixture"
     settle: bool | Settling = True
@@ -82,14 +115,32 @@ class Experiment(Form):
     lease: Annotated[float, Field(gt=0.0, le=MAX_LEASE, allow_inf_nan=False)] | None = Field(
         86_400.0, description="seconds until a ticket without a reward expires; null: never"
     )
+    report_after: Annotated[float, Field(gt=0.0, le=MAX_LEASE, allow_inf_nan=False)] | None = Field(
+        None, description="age in seconds at which the reward of a ticket is counted, instead of lease; null: when told"
+    )
+    silence: Reward | None = Field(
+        None, description="with report_after: the reward of a ticket that is silent at that age; null: it is lost"
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        """Either a lease or a fixed age."""
+        if self.report_after is not None and self.lease is not None and "lease" in self.model_fields_set:
+            raise ValueError("report_after takes the place of lease: give one of them")
+        if self.silence is not None and self.report_after is None:
+            raise ValueError("silence needs report_after, the age at which a ticket counts as silent")
+        return self
 
     def config(self) -> dict[str, Any]:
         """All settings, with a random seed if none was given."""
-        form = self.model_dump()
+        late = {"report_after", "silence"}
+        form = self.model_dump(exclude=late if self.report_after is None else None)
+        if self.report_after is not None:
+            form["lease"] = None
         return form if self.seed is not None else {**form, "seed": secrets.randbelow(MAX_SEED)}
 
 
-class Plan(Form):
+class Plan(ForOneFamily):
     """What you expect of an experiment: the means, or the smallest difference worth detecting."""
 
     model_config = ConfigDict(
@@ -100,7 +151,7 @@ class Plan(Form):
                     "means": [0.1, 0.12, 0.1],
                     "delta": 0.05,
                     "family": "bernoulli",
-                    "rates": {"kind": "constant", "floor": 0.1},
+                    "rates": {"green": 0.1, "blue": 0.3},
                     "daily": 5000,
                 },
                 {"arms": ["a", "b"], "difference": 0.02, "baseline": 0.1, "delta": 0.05, "family": "bernoulli"},
@@ -119,8 +170,7 @@ class Plan(Form):
     )
     baseline: Reward | None = Field(None, description="the mean of the other arms; with difference")
     delta: Annotated[float, Field(gt=0.0, lt=0.5)]
-    family: Kind = "gaussian"
-    rates: Kind = "constant"
+    rates: Rates = 0.0
     daily: Annotated[float, Field(ge=1e-6, le=1e12, allow_inf_nan=False)] | None = Field(
         None, description="trials per day, to express the duration in days"
     )
@@ -132,7 +182,9 @@ class Ask(Form):
     model_config = ConfigDict(json_schema_extra={"examples": [{"n": 1}, {"n": 20, "serve_winner": True}]})
 
     n: Annotated[int, Field(ge=1, le=MAX_TICKETS), Whole] = 1
-    serve_winner: bool = Field(False, description="after the stop, return the winner instead of an error")
+    serve_winner: bool = Field(
+        False, description="after the stop, return the winner (or the arm that was ahead) instead of an error"
+    )
 
 
 class Rewarded(Form):

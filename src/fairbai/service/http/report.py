@@ -17,16 +17,17 @@ from fairbai.service.http.pages.pages import plotly_js
 from fairbai.service.reading.summary import percentage
 
 HERE = Path(__file__).with_name("pages")
+EARLIER = "An earlier version created the experiment: only counts, sums and tickets were compared."
 TITLES = {
     "shares": "Shares of the trials",
     "means": "Means, with intervals valid at all times",
-    "evidence": "Evidence for the answer",
+    "evidence": "Evidence and its threshold",
     "trials": "Trials over time",
 }
 
 
 SETTINGS = {
-    "delta": "Risk of a wrong answer (δ)",
+    "delta": "Target error probability (δ)",
     "family": "Rewards",
     "rates": "Guaranteed shares",
     "sampling": "Sampling rule",
@@ -34,6 +35,8 @@ SETTINGS = {
     "settle": "Settle the floors after the decision",
     "seed": "Seed",
     "lease": "Lease of a ticket",
+    "report_after": "Rewards count at the age of",
+    "silence": "Silence counts as",
 }
 
 
@@ -133,7 +136,8 @@ def _replay(audit: Audit) -> str:
     if replay is None:
         return "<p>The log has not been replayed.</p>"
     differs = _differences(len(replay["differences"]))
-    return f"<p>The log was replayed at {escape(replay['at'])}: {replay['checked']:,} events, {differs}.</p>"
+    note = f" {EARLIER}" if replay["earlier"] else ""
+    return f"<p>The log was replayed at {escape(replay['at'])}: {replay['checked']:,} events, {differs}.{note}</p>"
 
 
 def _differences(count: int) -> str:
@@ -154,7 +158,7 @@ def _setting(name: str, value: Any, labels: list[str]) -> str:
         return "yes" if value else "no"
     if name == "delta":
         return percentage(value)
-    if name == "lease":
+    if name in ("lease", "report_after"):
         return f"{value:,g} s"
     if not isinstance(value, dict):
         return str(value)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from fairbai.service.domain import answers, operations
 from fairbai.service.domain.book import Book, new_book
@@ -13,14 +14,13 @@ from fairbai.service.domain.encoding import encode, parse
 from fairbai.service.domain.refusals import Refusal, invalid
 from fairbai.service.http import etags, forms
 from fairbai.service.http.calls import call
-from fairbai.service.http.trials import checked_key, ticket_number
+from fairbai.service.http.trials import key_of, ticket_number
 from fairbai.service.reading import export, listing
 from fairbai.service.reading.history import points
 from fairbai.service.reading.status import policy as policy_of
 from fairbai.service.service import Service
 
 router = APIRouter(prefix="/v1")
-KEY_HEADER = "idempotency-key"
 NOSNIFF = {"X-Content-Type-Options": "nosniff"}  # names and labels are arbitrary text
 QUICK_HEADERS = [(b"content-type", b"application/json"), (b"x-content-type-options", b"nosniff")]
 EXPORTS: dict[str, Any] = {"content": {kind.split(";")[0]: {"schema": {}} for kind in export.MEDIA.values()}}
@@ -39,6 +39,11 @@ class QuickAnswer(Response):
         self.body = encode(content).encode()
         length = str(len(self.body)).encode()
         self.raw_headers = [*QUICK_HEADERS, (b"content-length", length)]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": self.body})
 
 
 def service_of(request: Request) -> Service:
@@ -60,7 +65,7 @@ def service_of(request: Request) -> Service:
 async def create(request: Request) -> Response:
     """Create an experiment."""
     form = parse(forms.Experiment, await request.body())
-    key = checked_key(request.headers.get(KEY_HEADER))
+    key = key_of(request)
     name, book = secrets.token_hex(8), await run_in_threadpool(_book, form)
     experiment, found = await service_of(request).writer.submit(lambda ledger: ledger.create(name, book, key))
     if experiment != name and not _same(form, found):
@@ -121,7 +126,7 @@ async def close(request: Request, experiment: str) -> Response:
 async def ask(request: Request, experiment: str) -> Response:
     """Tickets for the next trials, each with its arm."""
     form = parse(forms.Ask, await request.body())
-    key = checked_key(request.headers.get(KEY_HEADER))
+    key = key_of(request)
     name = None if key is None else f"{experiment}:ask:{key}"
     operation = operations.Ask(experiment, name, form.n, form.serve_winner)
     return QuickAnswer(await service_of(request).writer.submit(operation))

@@ -1,22 +1,29 @@
 """Ask and tell: from the text of a request to an operation."""
 
+from starlette.requests import Request
+
 from fairbai.service.domain import operations
 from fairbai.service.domain.refusals import invalid
 
+KEY_HEADER = b"idempotency-key"
 MAX_KEY = 200  # characters of an Idempotency-Key
 
 
-def checked_key(key: str | None) -> str | None:
-    """An Idempotency-Key that can be stored."""
-    if key is not None and not (1 <= len(key) <= MAX_KEY and key.isascii() and key.isprintable() and " " not in key):
+def key_of(request: Request) -> str | None:
+    """The Idempotency-Key of a request; straight from its bytes, as ``request.headers`` takes longer to make."""
+    given = next((value for name, value in request.scope["headers"] if name == KEY_HEADER), None)
+    if given is None:
+        return None
+    key: str = given.decode("latin-1")
+    if not (1 <= len(key) <= MAX_KEY and key.isascii() and key.isprintable() and " " not in key):
         raise invalid(f"Idempotency-Key must be 1 to {MAX_KEY} visible ASCII characters")
     return key
 
 
-def ticket_number(ticket: str) -> int | None:
-    """The number of a ticket; None for the winner's."""
-    if ticket == operations.WINNER:
-        return None
+def ticket_number(ticket: str) -> int | str:
+    """The number of a ticket; its name if it was given out after the stop."""
+    if ticket in (operations.WINNER, operations.LEADER):
+        return ticket
     if not ticket.isascii() or not ticket.isdigit() or len(ticket) > 15 or str(int(ticket)) != ticket:
         raise operations.no_such_ticket(ticket)
     return int(ticket)

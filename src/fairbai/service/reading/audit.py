@@ -5,7 +5,15 @@ from fairbai.service.domain.answers import Audit, AuditedArm, AuditedGroup, Repl
 from fairbai.service.domain.book import Book
 from fairbai.service.reading.listing import state_of
 from fairbai.service.reading.reader import Reading
-from fairbai.service.reading.summary import count, doubts_at_decision, percentage, quoted, short_of_floor, span
+from fairbai.service.reading.summary import (
+    closed_undecided,
+    count,
+    doubts_at_decision,
+    percentage,
+    quoted,
+    short_of_floor,
+    span,
+)
 
 
 def audited(reading: Reading, replay: Replayed | None) -> Audit:
@@ -124,6 +132,10 @@ def _promised(status: Status, book: Book) -> list[str]:
 
 
 def _promised_error(status: Status) -> str:
+    if status["closed"] and not status["decided"]:
+        return (
+            "The experiment was closed by hand, without a decision: nothing is guaranteed about the arm that was ahead."
+        )
     what = "The recommendation" if status["decided"] else "A decision"
     error = f"{what} is wrong with probability at most {percentage(status['config']['delta'])}"
     if doubts_at_decision(status):
@@ -132,12 +144,13 @@ def _promised_error(status: Status) -> str:
 
 
 def _findings(status: Status, book: Book) -> list[str]:
-    promises, findings = book.promises, []
+    promises = book.promises
+    findings = [closed_undecided(status)] if book.closed_undecided else []
     if promises.watched and not promises.batched:
         behind = promises.behind()
-        arm = behind.index(max(behind))
+        arm, until = behind.index(max(behind)), "close" if book.closed_undecided else "decision"
         findings.append(
-            f"Before the decision, {quoted(book.labels[arm])} was up to {behind[arm]:.2f} trials behind its floor; "
+            f"Before the {until}, {quoted(book.labels[arm])} was up to {behind[arm]:.2f} trials behind its floor; "
             "no arm was further behind."
         )
     if promises.batched:

@@ -60,6 +60,9 @@ def _lines(row: Any, labels: list[str]) -> Iterator[Line]:
         late = set(data["late"])
         for number, arm, reward in zip(data["tickets"], data["arms"], data["rewards"], strict=True):
             yield line | {"ticket": str(number), "arm": labels[arm], "reward": reward, "late": number in late}
+    elif row.kind == "counted":
+        for number, arm, reward in zip(data["tickets"], data["arms"], data["rewards"], strict=True):
+            yield line | {"ticket": str(number), "arm": labels[arm], "reward": reward}
     elif row.kind == "expired":
         for number, arm in zip(data["tickets"], data["arms"], strict=True):
             yield line | {"ticket": str(number), "arm": labels[arm]}

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, cast
 
-from sqlalchemy import ColumnElement, and_, func, not_, or_, select
+from sqlalchemy import ColumnElement, and_, case, func, not_, or_, select
 
 from fairbai.service.domain.answers import List, Listed, State
 from fairbai.service.domain.encoding import iso
@@ -14,11 +14,14 @@ Sort = Literal["created", "name", "trials", "progress"]
 
 NAMES = (
     *("id", "name", "created_at", "decided", "stopped", "closed"),
-    *("recommendation", "arms", "observed", "progress", "floors_kept"),
+    *("recommendation", "arms", "observed", "floors_kept"),
 )
+CLOSED_UNDECIDED = and_(experiments.c.closed, not_(experiments.c.decided))
+PROGRESS = case((CLOSED_UNDECIDED, None), else_=experiments.c.progress)  # towards a decision: none comes after a close
 COLUMNS: list[ColumnElement[Any]] = [
     *(experiments.c[name] for name in NAMES),
     experiments.c.assigned.label("trials"),
+    PROGRESS.label("progress"),
 ]
 
 STATES: dict[str, ColumnElement[bool]] = {  # the first that holds, of closed, decided and running
@@ -30,7 +33,7 @@ SORTS: dict[str, ColumnElement[Any]] = {
     "created": experiments.c.created_at,
     "name": func.lower(experiments.c.name),
     "trials": experiments.c.assigned,
-    "progress": func.coalesce(experiments.c.progress, -1.0),
+    "progress": func.coalesce(PROGRESS, -1.0),
 }
 
 

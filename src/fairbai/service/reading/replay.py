@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from fairbai.service.domain.answers import Replayed
 from fairbai.service.domain.encoding import iso
-from fairbai.service.reading.verify import verify_experiment
+from fairbai.service.reading.verify import is_earlier, verify_experiment
 from fairbai.service.storage.database import Database, open_database
 from fairbai.service.storage.schema import experiments
 
@@ -34,8 +34,8 @@ def replayed(database: Database, experiment: str, say: Callable[[Progress], None
     """Replay a log; ``say`` is told the progress now and then."""
     began = shown = time.monotonic()
     with database.snapshot() as connection:
-        statement = select(experiments.c.version).where(experiments.c.id == experiment)
-        total = connection.execute(statement).scalar_one()
+        row = connection.execute(select(experiments).where(experiments.c.id == experiment)).one()
+        total = row.version
 
         def progress(checked: int) -> None:
             nonlocal shown
@@ -45,7 +45,14 @@ def replayed(database: Database, experiment: str, say: Callable[[Progress], None
 
         differences = [shortened(difference) for difference in verify_experiment(connection, experiment, progress)]
     seconds = time.monotonic() - began
-    return {"checked": total, "of": total, "differences": differences, "seconds": seconds, "at": iso(time.time())}
+    return {
+        "checked": total,
+        "of": total,
+        "differences": differences,
+        "earlier": is_earlier(row),
+        "seconds": seconds,
+        "at": iso(time.time()),
+    }
 
 
 def shortened(difference: str) -> str:

@@ -36,17 +36,25 @@ def described(row: Row[Any], book: Book, now: Status) -> answers.Status:
         "pending": int(pending.sum()),
         "expired": sum(book.expired),
         "late": book.late,
+        "held": book.held,
         "arms": _arms(book, now, pending),
         "glr": finite(now.glr),
         "threshold": finite(now.threshold),
-        "progress": 1.0 if book.decided else progress_of(now),
-        "proved": now.proved,
+        "progress": _progress(book, now),
+        "proved": now.proved and not book.closed_undecided,
         "doubts": book.doubts(),
         "hints": list(now.hints),
         "closed": row.closed,
         **book.answer(),
         "expected_trials_to_go": _to_go(book, now),
     }
+
+
+def _progress(book: Book, now: Status) -> float | None:
+    """Evidence over threshold. After a close there is no way to go, and late rewards must not seem to complete it."""
+    if book.closed_undecided:
+        return None
+    return 1.0 if book.decided else progress_of(now)
 
 
 def _to_go(book: Book, now: Status) -> float | None:

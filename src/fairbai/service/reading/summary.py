@@ -17,8 +17,9 @@ def summarised(reading: Reading) -> Summary:
     return {
         "sentence": _sentence(status, price) + _doubted(status),
         "state": state_of(status["decided"], status["closed"]),
+        "decided": status["decided"],
         "best": status["recommendation"],
-        "confidence": 1.0 - status["config"]["delta"],
+        "target_confidence": 1.0 - status["config"]["delta"],
         "proved": status["proved"],
         "trials": status["trials"],
         "floors_met": not short_of_floor(status),
@@ -53,17 +54,22 @@ def _sentence(status: Status, price: float | None) -> str:
     if status["decided"]:
         return _decided(status, price)
     if status["trials"] == 0:
-        return "It was closed before the first trial." if status["closed"] else "No trials yet."
+        return "Closed by hand before the first trial." if status["closed"] else "No trials yet."
     if status["closed"]:
-        return f"Closed after {trials}, without a decision: {_leader(status)}."
+        return closed_undecided(status)
     return f"No decision yet after {trials}: {_leader(status)}.{_ahead(status)}"
+
+
+def closed_undecided(status: Status) -> str:
+    """The sentence of an experiment that was closed without a decision; late rewards do not change it."""
+    arm = status["recommendation"]
+    ahead = "not every arm had a reward" if arm is None else f"{quoted(arm)} was ahead, but need not be best"
+    return f"Closed by hand after {count(status['trials'], 'trial')}, without a decision: {ahead}."
 
 
 def _leader(status: Status) -> str:
     if status["recommendation"] is None:
         return "not every arm has a reward"
-    if status["closed"]:  # late rewards do not change the answer
-        return f"{quoted(status['recommendation'])} was ahead"
     if len(tied := _best(status)) > 1:
         return f"{listed(tied)} look equally good"
     confidence = f"{percentage(1.0 - status['config']['delta'])} confidence requires"

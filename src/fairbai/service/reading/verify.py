@@ -5,14 +5,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
-from fairbai.service.domain.book import new_book
+from fairbai.service.domain.book import REVISION, new_book, revision_of
 from fairbai.service.domain.encoding import decode, encode
 from fairbai.service.domain.operations import Ask, Batch, Close, Expire, Operation, Tell, Ticket, UnitOfWork
+from fairbai.service.reading.earlier import count_differences
+from fairbai.service.reading.tickets import CHUNK, ticket_differences
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.logs import whole_log
 from fairbai.service.storage.schema import events, experiments, history, tickets
-
-CHUNK = 1_000  # tickets to read at a time
 
 
 def verify(database: Database) -> Iterator[tuple[str, list[str]]]:
@@ -24,10 +24,20 @@ def verify(database: Database) -> Iterator[tuple[str, list[str]]]:
             yield name, verify_experiment(connection, name)
 
 
+def earlier_experiments(database: Database) -> list[str]:
+    """The experiments of an earlier revision, of which only counts, sums and tickets are compared."""
+    with database.reader.connect() as connection:
+        rows = connection.execute(select(experiments).order_by(experiments.c.created_at)).all()
+        return [row.id for row in rows if is_earlier(row)]
+
+
 def verify_experiment(
     connection: Connection, experiment: str, progress: Callable[[int], None] = lambda checked: None
 ) -> list[str]:
     """Replay the log of an experiment from its creation; returns the differences, in words.
+
+    Of an experiment that was created under an earlier revision (see ``is_earlier``) only counts, sums and tickets are
+    compared.
 
     Args:
         connection: Sees a snapshot of the database, so that the service can continue meanwhile.
@@ -39,6 +49,8 @@ def verify_experiment(
     first = next(log, None)
     if first is None or first.kind != "created":
         return [f"event 1 must be created, got {None if first is None else first.kind}"]
+    if is_earlier(row):
+        return count_differences(connection, row, log, progress)
     try:
         unit = _begun(experiment, first)
     except Exception as error:
@@ -62,6 +74,11 @@ def verify_experiment(
     return differences + _surplus(connection, unit) + _compare_state(unit, row) + kept.compared(unit)
 
 
+def is_earlier(row: Row[Any]) -> bool:
+    """Whether an experiment was created when arms were chosen or evidence was computed in another way."""
+    return revision_of(decode(row.state)) < REVISION
+
+
 def _begun(experiment: str, created: Row[Any]) -> UnitOfWork:
     unit = UnitOfWork(experiment, new_book(decode(created.data)), created.at)
     unit.log("created", unit.book.config)
@@ -77,7 +94,7 @@ def _operation(experiment: str, event: Row[Any]) -> Operation[Any]:
         return Tell(experiment, None, list(zip(data["tickets"], data["rewards"], strict=True)))
     if event.kind == "batch":
         return Batch(experiment, event.key, data["pulls"], data["sums"])
-    if event.kind == "expired":
+    if event.kind in ("expired", "counted"):
         return Expire(experiment, None, data["tickets"])
     if event.kind == "closed":
         return Close(experiment)
@@ -134,7 +151,7 @@ class _Kept:
             self._compare_tickets(self._final)
             self._final = {}
         unit.keyed.clear()
-        for rows in (unit.new_tickets, unit.told, unit.expired, unit.new_points):
+        for rows in (unit.new_tickets, unit.told, unit.held, unit.expired, unit.new_points):
             rows.clear()
 
     def compared(self, unit: UnitOfWork) -> list[str]:
@@ -146,14 +163,4 @@ class _Kept:
         return self._wrong + ([] if stored == self._points else ["the points of the history differ"])
 
     def _compare_tickets(self, replayed: dict[int, Ticket]) -> None:
-        columns = [tickets.c[name] for name in ("number", *Ticket._fields)]
-        numbers = sorted(replayed)
-        for start in range(0, 0 if self._wrong else len(numbers), CHUNK):
-            chunk = numbers[start : start + CHUNK]
-            statement = select(*columns).where(tickets.c.experiment == self._experiment, tickets.c.number.in_(chunk))
-            stored = {number: Ticket(*rest) for number, *rest in self._connection.execute(statement)}
-            different = [number for number in chunk if stored.get(number) != replayed[number]]
-            if different:
-                number = different[0]
-                self._wrong = [f"ticket {number} is {stored.get(number)}, replayed {replayed[number]}"]
-                return
+        self._wrong = self._wrong or ticket_differences(self._connection, self._experiment, replayed)

@@ -28,7 +28,7 @@ def upgrade(database: Database) -> None:
             if found is not None and found not in {revision.revision for revision in script.walk_revisions()}:
                 raise DatabaseError(
                     f"{shown(database.url)} was written by a newer fairbai (schema {found}, "
-                    f"this one knows {script.get_current_head()}): pip install --upgrade 'fairbai[service]'"
+                    f"this one knows {script.get_current_head()}): install the newer fairbai"
                 )
             config.attributes["connection"] = connection
             command.upgrade(config, "head")

@@ -1,4 +1,4 @@
-"""Leases: tickets whose reward did not come in time expire."""
+"""Leases: tickets whose reward did not come in time expire, and those with a fixed age are counted at it."""
 
 import asyncio
 import logging
@@ -24,7 +24,7 @@ def overdue(database: Database, now: float) -> list[Expire]:
     statement = (
         select(tickets.c.experiment, tickets.c.number)
         .where(tickets.c.waiting, tickets.c.expires_at < now)
-        .order_by(tickets.c.expires_at)
+        .order_by(tickets.c.expires_at, tickets.c.number)
         .limit(MAX_AT_ONCE)
     )
     with database.reader.connect() as connection:

@@ -30,6 +30,7 @@ CHANGING = (
 
 INSERT_EVENTS, INSERT_TICKETS, INSERT_POINTS = inserting(events), inserting(tickets), replacing(history)
 UPDATE_TOLD = updating(tickets, ("experiment", "number"), ("reward",), waiting=false())
+UPDATE_HELD = updating(tickets, ("experiment", "number"), ("reward",))
 UPDATE_EXPIRED = updating(tickets, ("experiment", "number"), waiting=false())
 UPDATE_EXPERIMENTS = updating(experiments, ("id",), CHANGING)
 VERSIONS = Chosen(
@@ -169,6 +170,7 @@ def _write(connection: Connection, units: Iterable[UnitOfWork]) -> None:
     for statement, name in (
         (INSERT_EVENTS, "new_events"),
         (INSERT_TICKETS, "new_tickets"),
+        (UPDATE_HELD, "held"),
         (UPDATE_TOLD, "told"),
         (UPDATE_EXPIRED, "expired"),
         (INSERT_POINTS, "new_points"),

@@ -54,7 +54,7 @@ def plotly_js() -> Path:
     """plotly.js inside the installed package, found without importing it (which takes a second)."""
     spec = find_spec("plotly")
     if spec is None or spec.origin is None:
-        raise ImportError("charts need plotly: pip install 'fairbai[service]'")
+        raise ImportError("charts need plotly: pip install '.[service]' in a clone of the repository")
     return Path(spec.origin).parent / "package_data" / PLOTLY
 
 

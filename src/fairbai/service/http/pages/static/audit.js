@@ -2,12 +2,11 @@
 
 import { get, Problem, reason, signIn } from "./api.js";
 import { badge, complain, facts, find, make, row, say } from "./dom.js";
-import { age, count, decimal, moment, NONE, percent, plural } from "./format.js";
+import { age, count, decimal, moment, NONE, percent, plural, state } from "./format.js";
 import { frame, missing } from "./frame.js";
 
 const id = location.pathname.split("/")[2];
 const at = `/v1/experiments/${id}`;
-const STATES = { running: ["Running"], decided: ["Decided", "good"], closed: ["Closed", "warn"] };
 const NAMES = {
   family: "Rewards",
   rates: "Shares",
@@ -16,6 +15,8 @@ const NAMES = {
   settle: "Continue until floors are met",
   seed: "Seed",
   lease: "Ticket lease (seconds)",
+  report_after: "Rewards count at the age of (seconds)",
+  silence: "Silence counts as",
 };
 const KINDS = { true: "good", false: "bad", null: "" };
 const COLUMNS = {
@@ -36,7 +37,8 @@ const CEILINGS = {
 function show(audit) {
   document.title = `Audit of ${audit.name} · fairbai`;
   say(find("name"), `Audit of ${audit.name}`);
-  find("state").replaceChildren(badge(...STATES[audit.state]));
+  const decided = audit.decided_after !== null;
+  find("state").replaceChildren(badge(...state({ decided, stopped: true, closed: audit.state === "closed" })));
   tell(find("verdict"), audit.verdict, KINDS[audit.kept]);
   find("verdict").classList.add("sentence");
   list(find("promised"), audit.promise.sentences);
@@ -62,16 +64,18 @@ function table({ arms, groups }) {
 
 function settings(audit) {
   const { delta, ...rest } = audit.settings;
+  const undecided = audit.decided_after === null;
+  const closed = undecided && audit.state === "closed";
+  const over = closed ? "no, closed by hand" : "not yet";
   const doubted = audit.doubts.some(({ after_decision: late }) => !late);
   const why = audit.promise.proved ? "proved" : doubted ? "the aim; in doubt" : "a heuristic aim, not proved";
-  const over = audit.state === "closed" ? "no, closed before a decision" : "not yet";
-  const decided = audit.decided_after === null ? over : `after ${plural(audit.decided_after, "trial")}`;
+  const aim = `at most ${percent(delta, 3)} (${why})`;
   const first = [
     ["Started", moment(audit.created_at)],
     ["Trials", `${count(audit.trials)} (${count(audit.observed)} with a reward)`],
-    ["Decided", decided],
-    [audit.decided_after === null ? "Best so far" : "Answer", audit.recommendation ?? "none yet"],
-    ["Error probability", `at most ${percent(delta, 3)} (${why})`],
+    ["Decided", undecided ? over : `after ${plural(audit.decided_after, "trial")}`],
+    [undecided ? (closed ? "Was ahead" : "Best so far") : "Answer", audit.recommendation ?? "none"],
+    ["Error probability", closed ? `unknown (the aim was ${percent(delta, 3)})` : aim],
   ];
   const others = Object.entries(rest).map(([name, value]) => [NAMES[name] ?? name, described(value)]);
   return [...first, ...others, ["Version", `fairbai ${audit.library}`]];
@@ -105,9 +109,10 @@ async function replay() {
   find("progress").hidden = true;
 }
 
-function conclude({ checked, differences, seconds }, when = "") {
+function conclude({ checked, differences, earlier, seconds }, when = "") {
   const what = `${plural(checked, "event")} in ${decimal(seconds, 2)} seconds${when}`;
-  if (differences.length === 0) tell(find("replayed"), `The replay matches the stored state: ${what}.`, "good");
+  const note = earlier ? " An earlier version created the experiment: only counts, sums and tickets were compared." : "";
+  if (differences.length === 0) tell(find("replayed"), `The replay matches the stored state: ${what}.${note}`, "good");
   else tell(find("replayed"), `The replay differs from the stored state (${what}): ${differences.join("; ")}`, "bad");
 }
 

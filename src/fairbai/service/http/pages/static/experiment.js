@@ -52,18 +52,23 @@ function show(status) {
 }
 
 function tiles(status) {
-  const { trials, observed, pending, late, expired, glr, threshold, created_at: created } = status;
+  const { trials, observed, pending, held, late, expired, glr, threshold, created_at: created } = status;
   say(find("trials"), count(trials));
   say(find("started"), `started ${age(created)}`);
   find("started").title = moment(created);
   say(find("evidence-now"), decimal(glr, 3));
-  say(find("threshold"), known(threshold) ? `of ${decimal(threshold, 3)} needed` : "waiting for first rewards");
+  say(find("threshold"), known(threshold) ? needed(status) : "waiting for first rewards");
   say(find("to-go"), status.stopped ? "0" : about(status.expected_trials_to_go));
   say(find("stop"), ending(status));
   say(find("pending"), count(pending));
-  say(find("observed"), `${count(observed)} received`);
+  say(find("observed"), held ? `${count(observed)} counted, ${count(held)} held` : `${count(observed)} received`);
   say(find("late"), count(late));
   say(find("expired"), `${count(expired)} expired`);
+}
+
+/** Rewards that come after a close may still raise the evidence above the threshold: too late. */
+function needed({ threshold, decided, stopped }) {
+  return `of ${decimal(threshold, 3)} needed${stopped && !decided ? " before it was closed" : ""}`;
 }
 
 /** Whether the rewards contradict the declared family, and did so by the time of the decision. */

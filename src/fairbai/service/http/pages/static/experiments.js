@@ -49,11 +49,11 @@ function line(experiment) {
   return row(LABELS, [...cells, meter(name, progress), floors(kept), started], [2, 3]);
 }
 
-/** The answer once there is one, and who leads before. */
-function best({ decided, recommendation }) {
+/** The answer once there is one, and who leads before; an experiment that was closed without one has none. */
+function best({ decided, closed, recommendation }) {
   if (recommendation === null) return NONE;
   if (decided) return make("strong", { className: "words" }, recommendation);
-  return make("span", { className: "words hint" }, `${recommendation} (so far)`);
+  return make("span", { className: "words hint" }, `${recommendation} (${closed ? "was ahead" : "so far"})`);
 }
 
 /** Some rules guarantee floors only at the end, so there is nothing to say before. */

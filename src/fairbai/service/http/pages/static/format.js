@@ -66,7 +66,7 @@ export const moment = (iso) => date.format(new Date(iso));
 
 /** The state of an experiment: a word and the kind of its badge. */
 export function state({ decided, stopped, closed }) {
-  if (closed) return ["Closed", decided ? "good" : "warn"];
+  if (closed) return decided ? ["Closed", "good"] : ["Closed without a decision", "warn"];
   if (decided) return [stopped ? "Decided" : "Decided, settling", "good"];
   return ["Running", ""];
 }

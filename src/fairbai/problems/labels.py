@@ -6,17 +6,6 @@ from typing import Any
 import numpy as np
 
 
-def pairs(arm: Any, reward: Any) -> tuple[list[Any], list[Any]]:
-    """The arguments of ``tell`` as two lists of one length."""
-    if not isinstance(arm, (list, np.ndarray)):
-        return [arm], [reward]
-    if not isinstance(reward, (list, tuple, np.ndarray)):
-        raise ValueError(f"rewards must be a list like arms, got {reward!r}")
-    if len(arm) != len(reward):
-        raise ValueError(f"rewards must be as many as arms ({len(arm)}), got {len(reward)}")
-    return list(arm), list(reward)
-
-
 def labels_of(arms: int | Sequence[Hashable]) -> tuple[Any, ...]:
     """The labels of the arms, which users give by themselves or by their number."""
     try:
@@ -34,7 +23,16 @@ def labels_of(arms: int | Sequence[Hashable]) -> tuple[Any, ...]:
     return labels
 
 
-def some(labels: tuple[Any, ...]) -> str:
+def labels_for(arms: int | Sequence[Hashable] | None, means: Any) -> tuple[Any, ...]:
+    """The labels of the arms that have these means: those given, or their numbers."""
+    count = np.size(means)
+    labels = tuple(range(count)) if arms is None else labels_of(arms)
+    if len(labels) != count:
+        raise ValueError(f"arms must be as many as means ({count}), got {len(labels)}")
+    return labels
+
+
+def some(labels: Sequence[Any]) -> str:
     """A few labels, for an error."""
     shown = ", ".join(repr(label) for label in labels[:5])
     return shown if len(labels) <= 5 else f"{shown}, ... ({len(labels)} arms)"
