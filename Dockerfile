@@ -17,7 +17,7 @@ USER fairbai
 WORKDIR /data
 # Fail here if anything that is needed is wrong, and compile the kernels, so that a start need not.
 RUN fairbai doctor --quiet \
-    && python -c "import fairbai as fb; ident = fb.Identifier(2, delta=0.1); ident.tell(ident.ask(), 1.0)"
+    && python -c "import fairbai as fb; ident = fb.Identifier(2, delta=0.1, family='bernoulli'); ident.tell(ident.ask(), 1.0)"
 VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=120s --retries=3 \

@@ -229,7 +229,7 @@ def test_a_sampling_rule_runs_in_the_compiled_loop_and_in_an_identifier(copy: Co
     choose = "kernels/sampling/choose.py"
     copy.replace(choose, "    LUCB,\n", "    LUCB,\n    ROUND_ROBIN,\n")
     last = "    elif rule == LUCB:\n"
-    copy.replace(choose, last, f"    elif rule == ROUND_ROBIN:\n        arm = _least_assigned(state)\n{last}")
+    copy.replace(choose, last, f"    elif rule == ROUND_ROBIN:\n        arm = _fewest_useful(state)\n{last}")
     copy.add("sampling/round_robin.py", ROUND_ROBIN)
     line = "from fairbai.sampling.rule import SamplingRule, Situation\n"
     copy.replace("sampling/__init__.py", line, f"from fairbai.sampling.round_robin import RoundRobin\n{line}")

@@ -178,7 +178,7 @@ def test_plan_tells_trials_and_days(capsys: Capture) -> None:
     text = run(capsys, *arguments, "--per-day", "500")
     about = f"About {math.ceil(trials['proved']):,} trials ({days['proved']:.1f} days)"
     assert f"{about} find the best arm with 95 % confidence,\nwhich is proved" in text
-    assert f"stopping rule fb.stopping.Mixture(kappa={found['stopping']['kappa']}, prior_mean=1.0)" in text
+    assert f"stopping rule fb.stopping.Mixture(kappa={found['stopping']['kappa']}, prior_mean=1.0, alpha=None)" in text
     assert f"not proved, would take about {math.ceil(trials['heuristic']):,}" in text
     assert f"Without floors it would be {math.ceil(trials['without_floors']):,}" in text
     assert "70.00%" in text

@@ -58,7 +58,7 @@ def test_list_does_not_sort_it_as_nearly_decided(client: Local, at: str) -> None
 
 def test_summary_has_a_target_but_no_confidence(client: Local, at: str) -> None:
     summary = read(client, f"{at}/summary")
-    assert summary["sentence"] == SAID
+    assert summary["sentence"].startswith(SAID)  # then what the doubts are about
     assert (summary["decided"], summary["proved"], summary["best"]) == (False, False, "b")
     assert summary["target_confidence"] == 0.95
     assert "confidence" not in summary

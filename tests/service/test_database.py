@@ -52,7 +52,7 @@ def test_newer_database_is_refused(tmp_path: Path) -> None:
     with opened(address(tmp_path)) as database:
         with database.writer.begin() as connection:
             connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-        with pytest.raises(DatabaseError, match=r"newer fairbai \(schema 9999.*pip install --upgrade"):
+        with pytest.raises(DatabaseError, match=r"newer fairbai \(schema 9999.*install the newer fairbai"):
             upgrade(database)
 
 

@@ -75,8 +75,14 @@ def verify_experiment(
 
 
 def is_earlier(row: Row[Any]) -> bool:
-    """Whether an experiment was created when arms were chosen or evidence was computed in another way."""
-    return revision_of(decode(row.state)) < REVISION
+    """Whether an experiment was created when arms were chosen or evidence was computed in another way.
+
+    A state that cannot be read does not say so; it is then compared as one of this revision, and found to differ.
+    """
+    try:
+        return revision_of(decode(row.state)) < REVISION
+    except ValueError:
+        return False
 
 
 def _begun(experiment: str, created: Row[Any]) -> UnitOfWork:
