@@ -73,6 +73,21 @@ def test_closing_asks_first(site: Site) -> None:
     visitor.check()
 
 
+def test_doubts_are_shown(site: Site) -> None:
+    experiment = begin(site, "doubted", family={"kind": "gaussian", "variance": 1.0}, rates=0.0)
+    for reward in (0.0, 0.0, 30.0):
+        ticket = site.client.ask(experiment)[0]
+        site.client.tell(experiment, {ticket.ticket: reward})
+    visitor = site.visitor()
+    page = visitor.open(f"/experiments/{experiment}")
+    expect(page.locator("#doubts")).to_contain_text("times the variance of Gaussian rewards of variance 1")
+    expect(page.locator("#sentence")).to_contain_text("looks best, but without the 95 % confidence")
+    expect(page.locator("#stop")).to_have_text("decision in doubt")
+    page.get_by_role("link", name="Audit").click()
+    expect(page.locator("#promised")).to_contain_text("not proved, as the rewards contradict the declared family")
+    visitor.check()
+
+
 @pytest.mark.parametrize("path", ["/experiments/abc123", "/experiments/abc123/audit"])
 def test_an_experiment_that_is_not_there(site: Site, path: str) -> None:
     visitor = site.visitor(expected=("404",))
