@@ -188,7 +188,7 @@ def test_damaged_snapshots_are_refused() -> None:
     for name, value in (("arms", [0]), ("arms", [0, 7]), ("rewards", [None]), ("rewards", ["1", None]), ("late", -1)):
         with pytest.raises(ValueError, match="snapshot is damaged"):
             fb.Identifier.from_dict({**form, "trials": {**form["trials"], name: value}})
-    with pytest.raises(ValueError, match="must be some of those that are assigned and not observed"):
+    with pytest.raises(ValueError, match="must be some of those that are assigned and neither"):
         fb.Identifier.from_dict({**form, "trials": {**form["trials"], "arms": [1, 1]}})
 
 

@@ -1,12 +1,9 @@
 """The ask/tell interface of an experiment."""
 
 import logging
-import math
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
-
-import numpy as np
 
 from fairbai.experiment.decision import Decision
 from fairbai.experiment.experiment import Experiment
@@ -14,7 +11,7 @@ from fairbai.experiment.open_trials import checked_open_trials
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import Settling, checked_settling
 from fairbai.identifier import batches, snapshot
-from fairbai.identifier.pairs import pairs
+from fairbai.identifier.pairs import check_pending, counted, pairs
 from fairbai.identifier.status import Status
 from fairbai.identifier.trials import Trial
 from fairbai.kernels import state as rows
@@ -162,7 +159,7 @@ class Identifier:
                 numbers = (one.number if isinstance(one, Trial) else None for one in told)
                 opened.hold(list(zip(numbers, indices, strict=True)), values)
                 return
-            self._check_assigned(indices)
+            check_pending(self._experiment.state, self.arms, indices)
             self.procedure.observe(indices, values)
             self._warn_once()
 
@@ -197,20 +194,8 @@ class Identifier:
             state = self._experiment.state
             pending = int(rows.useful(state, index) - state[rows.OBSERVED, index])
             if n > pending:
-                raise ValueError(f"arm {arm!r} has {_counted(pending, 'pending trial')}, got {n} to give up")
+                raise ValueError(f"arm {arm!r} has {counted(pending, 'pending trial')}, got {n} to give up")
             self._experiment.give_up(index, n)
-
-    def _check_assigned(self, indices: list[int]) -> None:
-        state = self._experiment.state
-        counts: dict[int, int] = {}
-        for arm in indices:
-            counts[arm] = counts.get(arm, 0) + 1
-        for arm, got in counts.items():
-            pending = int(state[rows.ASSIGNED, arm] - state[rows.OBSERVED, arm])
-            if got > pending:
-                raise ValueError(
-                    f"arm {self.arms[arm]!r} has {_counted(pending, 'pending trial')}, got {_counted(got, 'reward')}"
-                )
 
     # --- trials that others assign ------------------------------------------------------------------------------
 
@@ -289,29 +274,7 @@ class Identifier:
     def status(self) -> Status:
         """What is known now."""
         with self._lock:
-            state = self._experiment.state.copy()
-            decision, opened = self.procedure.decision, self.procedure.open_trials
-            glr, threshold = self.procedure.glr_and_threshold()
-            state[rows.MEAN, state[rows.OBSERVED] == 0.0] = math.nan
-            return Status(
-                arms=self.arms,
-                assigned=state[rows.ASSIGNED].astype(np.int64),
-                observed=state[rows.OBSERVED].astype(np.int64),
-                means=state[rows.MEAN],
-                shares=state[rows.ASSIGNED] / max(1, self._experiment.round),
-                floors=state[rows.FLOOR] if decision is None else decision.floors.copy(),
-                ceilings=state[rows.CEILING],
-                glr=glr,
-                threshold=threshold,
-                proved=self.procedure.proved,
-                doubts=self.procedure.doubts.listed(self.arms),
-                hints=self.procedure.doubts.hints(self.decided),
-                decided=self.decided,
-                stopped=self.stopped,
-                recommendation=self.recommendation,
-                expected_remaining=self.procedure.expected_remaining(threshold - glr),
-                late=0 if opened is None else opened.late,
-            )
+            return Status.of(self.procedure, self.arms)
 
     # --- keeping ------------------------------------------------------------------------------------------------
 
@@ -327,8 +290,3 @@ class Identifier:
     def from_dict(cls, form: dict[str, Any], rates: Rate | None = None, sampling: SamplingRule | None = None) -> Self:
         """The experiment of a snapshot. ``rates`` and ``sampling`` stand in for those that are Python code."""
         return snapshot.read(cls, form, rates, sampling)
-
-
-def _counted(number: int, noun: str) -> str:
-    """A count with its noun: no rewards, 1 reward, 2 rewards."""
-    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

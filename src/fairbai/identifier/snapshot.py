@@ -152,8 +152,8 @@ def _restore(procedure: Procedure, form: dict[str, Any]) -> None:
     experiment.recount()
     if (opened := procedure.open_trials) is not None:
         opened.restore(form["trials"], experiment.family, experiment.round)
-        if (counts[1] + opened.of_each_arm() > counts[0]).any():
-            raise ValueError("trials must be some of those that are assigned and not observed")
+        if (counts[1] + counts[2] + opened.of_each_arm() > counts[0]).any():
+            raise ValueError("trials must be some of those that are assigned and neither observed nor lost")
     if "doubts" in form:  # snapshots of earlier versions have none: their tests start afresh
         procedure.doubts.restore(form["doubts"])
     if form["decision"] is not None:

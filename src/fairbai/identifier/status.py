@@ -1,12 +1,16 @@
 """What an experiment knows at a moment."""
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from fairbai.experiment.doubts import Doubt
+from fairbai.experiment.procedure import Procedure
+from fairbai.kernels import state as rows
 from fairbai.problems.checks import Array
 
 
@@ -52,3 +56,29 @@ class Status:
     recommendation: Hashable | None
     expected_remaining: float
     late: int = 0
+
+    @classmethod
+    def of(cls, procedure: Procedure, arms: tuple[Any, ...]) -> Self:
+        """What is known now of an experiment whose arms have these labels."""
+        state, decision, answer = procedure.experiment.state.copy(), procedure.decision, procedure.answer
+        glr, threshold = procedure.glr_and_threshold()
+        state[rows.MEAN, state[rows.OBSERVED] == 0.0] = math.nan
+        return cls(
+            arms=arms,
+            assigned=state[rows.ASSIGNED].astype(np.int64),
+            observed=state[rows.OBSERVED].astype(np.int64),
+            means=state[rows.MEAN],
+            shares=state[rows.ASSIGNED] / max(1, procedure.experiment.round),
+            floors=state[rows.FLOOR] if decision is None else decision.floors.copy(),
+            ceilings=state[rows.CEILING],
+            glr=glr,
+            threshold=threshold,
+            proved=procedure.proved,
+            doubts=procedure.doubts.listed(arms),
+            hints=procedure.doubts.hints(decision is not None),
+            decided=decision is not None,
+            stopped=procedure.stopped,
+            recommendation=None if answer is None else arms[answer],
+            expected_remaining=procedure.expected_remaining(threshold - glr),
+            late=0 if procedure.open_trials is None else procedure.open_trials.late,
+        )

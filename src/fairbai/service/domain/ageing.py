@@ -1,14 +1,10 @@
 """Tickets whose rewards are counted at a fixed age, in the order of assignment; see docs/delays.md."""
 
-from typing import TYPE_CHECKING
-
 from fairbai.service.domain.refusals import invalid
-
-if TYPE_CHECKING:
-    from fairbai.service.domain.operations import UnitOfWork
+from fairbai.service.domain.unit import UnitOfWork
 
 
-def hold(unit: "UnitOfWork", fresh: dict[int, float], late: list[int]) -> None:
+def hold(unit: UnitOfWork, fresh: dict[int, float], late: list[int]) -> None:
     """Store rewards with their tickets, to be counted when these are of age.
 
     Args:
@@ -31,7 +27,7 @@ def hold(unit: "UnitOfWork", fresh: dict[int, float], late: list[int]) -> None:
         unit.held.append({"of_experiment": unit.experiment, "of_number": number, "new_reward": reward})
 
 
-def count_due(unit: "UnitOfWork", due: list[int]) -> None:
+def count_due(unit: UnitOfWork, due: list[int]) -> None:
     """Count tickets that are of age: their rewards or, for those that are silent, what silence counts as."""
     numbers = sorted(due)
     arms = [unit.tickets[number].arm for number in numbers]

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Row, func, select
 
 from fairbai.problems.families import Family
 from fairbai.service.domain.encoding import decode
-from fairbai.service.domain.operations import Ticket
+from fairbai.service.domain.unit import Ticket
 from fairbai.service.reading.tickets import ticket_differences
 from fairbai.service.storage.schema import tickets
 

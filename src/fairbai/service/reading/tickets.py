@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, select
 
-from fairbai.service.domain.operations import Ticket
+from fairbai.service.domain.unit import Ticket
 from fairbai.service.storage.schema import tickets
 
 CHUNK = 1_000  # tickets to read at a time

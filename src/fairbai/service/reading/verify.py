@@ -7,7 +7,8 @@ from sqlalchemy import Connection, Row, func, select
 
 from fairbai.service.domain.book import REVISION, new_book, revision_of
 from fairbai.service.domain.encoding import decode, encode
-from fairbai.service.domain.operations import Ask, Batch, Close, Expire, Operation, Tell, Ticket, UnitOfWork
+from fairbai.service.domain.operations import Ask, Batch, Close, Expire, Operation, Tell
+from fairbai.service.domain.unit import Ticket, UnitOfWork
 from fairbai.service.reading.earlier import count_differences
 from fairbai.service.reading.tickets import CHUNK, ticket_differences
 from fairbai.service.storage.database import Database

@@ -16,8 +16,9 @@ from sqlalchemy.exc import IntegrityError
 
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.encoding import decode, encode
-from fairbai.service.domain.operations import Operation, Ticket, UnitOfWork
+from fairbai.service.domain.operations import Operation
 from fairbai.service.domain.refusals import Refusal, no_such_experiment
+from fairbai.service.domain.unit import Ticket, UnitOfWork
 from fairbai.service.storage.bulk import Chosen, inserting, replacing, updating
 from fairbai.service.storage.schema import events, experiments, history, tickets
 
