@@ -111,3 +111,15 @@ def test_below_the_level_any_number_below_it_will_do(family: fb.Gaussian) -> Non
         if exact > -math.inf:
             assert found(ties, exact - 1.0) == exact
             assert found(ties, exact + 1e-3) < exact + 1e-3
+
+
+@pytest.mark.slow_without_jit
+def test_a_floor_that_gives_almost_all_trials_to_one_arm_costs_no_evidence() -> None:
+    """About 620 trials; 932 when ties beyond the estimates were no evidence, and 667 for the two-sided mixture."""
+    instance = fb.Instance([1.0, 0.0], rates=fb.rates.Constant([0.0, 0.975]))
+    mixture, two_sided = (
+        fb.simulate(instance, 0.1, stopping=rule, runs=400, seed=1).decision_time.mean()
+        for rule in (fb.stopping.Mixture(), fb.stopping.TwoSidedMixture())
+    )
+    assert mixture < 700.0
+    assert mixture <= two_sided
