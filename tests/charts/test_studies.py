@@ -79,6 +79,7 @@ def test_ways_are_named_by_what_differs(study: Study) -> None:
     assert len(named) == 4
 
 
+@pytest.mark.system
 def test_many_arms_many_rules_and_many_deltas(tmp_path: Path) -> None:
     instance = fb.Instance(np.linspace(3.0, 0.0, 70))
     deltas = [0.3, 0.2, 0.1, 0.05, 0.01]

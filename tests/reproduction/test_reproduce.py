@@ -105,6 +105,7 @@ def test_tables_as_json(report: SmallReport, capsys: pytest.CaptureFixture[str])
     assert {type(cell["mean"]) for cell in form["cells"]} == {float}
 
 
+@pytest.mark.system
 def test_an_interrupted_command_goes_on(tmp_path: Path) -> None:
     """Ctrl-C in the middle of the runs; then the same command, with the same result."""
     command = [sys.executable, "-m", "fairbai", "reproduce", "tables", "--runs", "400", "--output", str(tmp_path)]

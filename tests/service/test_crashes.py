@@ -68,6 +68,7 @@ def syncs_of(start: Start, disk: Path, directory: Path, synchronous: bool) -> li
     return counts
 
 
+@pytest.mark.system
 def test_every_tell_waits_for_the_disk(start: Start, disk: Path, tmp_path: Path) -> None:
     """SIGKILL cannot tell synchronous FULL from NORMAL, because the kernel outlives the server: count fsyncs.
 

@@ -25,6 +25,7 @@ def check(printed: str) -> None:
     assert "is shown 'classic'" in printed
 
 
+@pytest.mark.system
 @pytest.mark.slow_without_jit
 def test_with_a_service_of_its_own() -> None:
     check(run())

@@ -133,8 +133,9 @@ def test_streams_end_when_their_key_is_revoked(tmp_path: Path, monkeypatch: pyte
         heard[0].result(timeout=20)
 
 
+@pytest.mark.system
 @pytest.mark.slow_without_jit
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.system)])
+@pytest.mark.parametrize("workers", [1, 2])
 def test_a_server_stops_although_streams_are_open(start: Start, request: pytest.FixtureRequest, workers: int) -> None:
     server = start(request.getfixturevalue("sqlite" if workers == 1 else "postgresql"), workers=workers)
     experiment = server.create()

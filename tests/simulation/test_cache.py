@@ -46,6 +46,7 @@ def kept(cache: Path) -> set[str]:
     return {path.name for path in cache.rglob("*.nb?")}
 
 
+@pytest.mark.system
 def test_compiled_rates_leave_nothing_behind(tmp_path: Path) -> None:
     """A function whose module is gone: others simulate as before, and the cache has nothing of it.
 

@@ -181,6 +181,7 @@ def bytes_of(runs: fb.Runs) -> int:
 TIED = fb.Instance([0.5, 0.5], rates=fb.rates.Constant(0.1))
 
 
+@pytest.mark.long
 @pytest.mark.slow_without_jit
 def test_memory_does_not_grow_with_the_length_of_a_run() -> None:
     """A run of a million rounds (8 MB, were each kept) beside one of ten thousand."""
