@@ -1,7 +1,9 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 STAMP := .venv/.installed
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+# Three workers on two cores, because many tests wait for a server; only `make system` needs Schemathesis' plugin.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
+QUICK := $(PYTEST) -p no:schemathesis
 # Images of Python often set it: then every server that a test starts would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -25,7 +27,7 @@ demo: $(STAMP) ## Show what fairbai does
 
 test: $(STAMP) ## Run lint and the tests that every change must pass
 	$(MAKE) --jobs 2 lint kernels
-	$(PYTEST) -m "not system and not long"
+	$(QUICK) -m "not system and not long"
 
 system: $(STAMP) ## Run the tests of whole systems: browser, crashes, clusters, packages, notebooks, site
 	$(PYTEST) -m system
@@ -43,7 +45,7 @@ lint: $(STAMP) ## Check style, types and import directions
 	$(BIN)/lint-imports
 
 coverage: $(STAMP) ## Measure the coverage, with the JIT off so that kernels are traced too
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "not system and not long and not slow_without_jit" --cov
+	NUMBA_DISABLE_JIT=1 $(QUICK) -m "not system and not long and not slow_without_jit" --cov
 
 # The variable: else the theme warns at every build of MkDocs 2, which pyproject.toml excludes.
 docs: $(STAMP) ## Build the documentation into site/; a broken link or a missing reference fails

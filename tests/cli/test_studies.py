@@ -171,6 +171,7 @@ f-tas = "fair_track_and_stop"
 """
 
 
+@pytest.mark.system
 @pytest.mark.slow_without_jit
 def test_real_ctrl_c_and_on(capsys: Capture, study: Path) -> None:
     """Some of the 160 runs of some 15 ms are done when the signal comes; the rest are done by the same command."""

@@ -66,7 +66,8 @@ def test_bad_input(parts: dict[str, Any], message: str) -> None:
         drawn(WirelessCell.paper(), **parts)
 
 
-@pytest.mark.parametrize("kind", ["png", pytest.param("svg", marks=pytest.mark.system)])
+@pytest.mark.system
+@pytest.mark.parametrize("kind", ["png", "svg"])
 def test_example(kind: str, tmp_path: Path) -> None:
     file = tmp_path / f"cell.{kind}"
     printed = run_python(EXAMPLE, "--output", file)

@@ -21,7 +21,7 @@ from tests.oracle.precise import (
     precise_characteristic_times,
 )
 
-pytestmark = pytest.mark.slow_without_jit  # not slower without it, but it has nothing of ours to cover
+pytestmark = pytest.mark.long  # of the oracles, which hardly ever change
 families = pytest.mark.parametrize("family", FAMILIES)
 
 

@@ -372,6 +372,7 @@ def test_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short: int) -> 
         assert client.get("/v1/experiments/abc/audit/replay").status_code == 404
 
 
+@pytest.mark.system
 @pytest.mark.slow_without_jit
 def test_replay_of_a_large_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairbai.service.http.replay.SHORT", 0)
