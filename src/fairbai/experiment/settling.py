@@ -94,7 +94,7 @@ def raised_floors(experiment: Experiment, margin: float) -> Array:
 
 
 def _with(means: Array, arm: int, mean: float) -> Array:
-    """The means with another one for an arm."""
+    """The means, with a different one for one arm."""
     changed = means.copy()
     changed[arm] = mean
     return changed
