@@ -5,7 +5,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.jit import kernel, subroutine
 from fairbai.kernels.settling.margins import raise_floors
 from fairbai.kernels.settling.settle import FROZEN, LEARNING, NOT, settle, settling_arm, settling_trials, violation
 from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, ROUND, has_limits, largest, learn
@@ -25,7 +25,7 @@ together: for each delta, how many rounds until the decision had no violation, o
 1. And of each run, at every round of a grid, the shares of the arms and the GLR."""
 
 
-@entry
+@subroutine
 def settle_with_margin(config, task, state, scalars, pulls):
     """Settle against raised floors: those of the decision, or those that follow from every reward that comes.
 
@@ -64,7 +64,7 @@ def _stop(config, task, settling, state, scalars, record, place):
     record.violations[place] = violation(state, scalars, task.truth[TRUE_FLOOR], pulls, total)
 
 
-@entry
+@subroutine
 def note(config, task, state, scalars, found, record, place):
     """Note what a round brought.
 
@@ -93,7 +93,7 @@ def note(config, task, state, scalars, found, record, place):
     return column
 
 
-@entry
+@subroutine
 def give_up(config, task, state, scalars, record, place):
     """Note how a run that has had all its rounds stands, for every delta that it could not answer.
 

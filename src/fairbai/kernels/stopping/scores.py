@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from fairbai.kernels.families import GAUSSIAN, regret
-from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.jit import kernel, subroutine
 from fairbai.kernels.pairs import transport
 from fairbai.kernels.state import COST, MEAN, OBSERVED, PENALTY, RATIO, SCALE, SEEN, SUM, UNSEEN, largest
 from fairbai.kernels.stopping.tilts import tie_evidence
@@ -112,7 +112,7 @@ def _gaussian_factor(kappa, state, best, a):
     return plain / (plain + kappa * (scale / (count * count) + top_scale / (top_count * top_count)))
 
 
-@entry
+@subroutine
 def _least_mixture(config, state, best, level):
     """``evidence`` of the mixture, whose scores have a bound by the GLR: while one is below ``level``, it is enough.
 
@@ -146,7 +146,7 @@ def _mixture_score(config, state, best, a, level):
     return score
 
 
-@entry
+@subroutine
 def _two_sided(config, state, best, a):
     """The score of a pair under ``TWO_SIDED_MIXTURE``."""
     factor = _gaussian_factor(config.kappa, state, best, a) if config.family == GAUSSIAN else 1.0
