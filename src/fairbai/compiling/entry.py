@@ -31,8 +31,8 @@ class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
         if self.load(signature):
             return self.overloads[signature].entry_point
         self.next_look = now + PAUSE
-        if requests.ask(self.py_func, signature):
-            tier.awaits(self, signature)
+        requests.ask(self.py_func, signature)
+        tier.awaits(self, signature)  # for ever, if nobody can compile it
         raise NotCompiledError
 
     def holds(self, signature: tuple[Any, ...]) -> bool:

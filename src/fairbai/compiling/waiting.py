@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 from fairbai.compiling import requests
@@ -15,6 +15,12 @@ LINES = 5.0  # seconds between two lines, where there is no bar
 
 
 _shown = Lock()  # of the threads that wait, one shows it
+_quiet = Event()
+
+
+def be_quiet(quiet: bool = True) -> None:
+    """Show nothing from now on, or show it again."""
+    _quiet.set() if quiet else _quiet.clear()
 
 
 def wait(function: Callable[..., Any], signature: tuple[Any, ...], ready: Callable[[], bool]) -> bool:
@@ -27,7 +33,7 @@ def wait(function: Callable[..., Any], signature: tuple[Any, ...], ready: Callab
                 return True
             if not requests.ask(function, signature):
                 return False
-            if shows and notice is None and time.monotonic() - start > SILENCE:
+            if shows and notice is None and not _quiet.is_set() and time.monotonic() - start > SILENCE:
                 notice = _bar() or _Lines()
             if notice is not None:
                 notice.show(requests.progress())
