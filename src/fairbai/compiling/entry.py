@@ -100,9 +100,10 @@ class Entry:
 
     def wait_for(self, signature: tuple[Any, ...]) -> None:
         """Wait until the kernel is compiled for these types; if no other process can, compile it here."""
-        if not self.dispatcher.holds(signature):
-            waiting.wait(self.function, signature, lambda: self.dispatcher.holds(signature))
-        self.dispatcher.compile(signature)
+        with waiting.waited:
+            if not self.dispatcher.holds(signature):
+                waiting.wait(self.function, signature, lambda: self.dispatcher.holds(signature))
+            self.dispatcher.compile(signature)
 
 
 def patiently(entry: Any, long: bool) -> Any:

@@ -23,6 +23,36 @@ def be_quiet(quiet: bool = True) -> None:
     _quiet.set() if quiet else _quiet.clear()
 
 
+class Clock:
+    """Counts the seconds in which at least one thread is waiting."""
+
+    def __init__(self) -> None:
+        self._guard, self._inside = Lock(), 0
+        self._since = self._before = 0.0
+
+    def __enter__(self) -> None:
+        with self._guard:
+            if self._inside == 0:
+                self._since = time.monotonic()
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._guard:
+            self._inside -= 1
+            if self._inside == 0:
+                self._before += time.monotonic() - self._since
+
+    @property
+    def seconds(self) -> float:
+        """All of them so far."""
+        with self._guard:
+            return self._before + (time.monotonic() - self._since if self._inside else 0.0)
+
+
+waited = Clock()
+"""How long this process has waited for the compiler: a rate that is shown to people should leave it out."""
+
+
 def wait(function: Callable[..., Any], signature: tuple[Any, ...], ready: Callable[[], bool]) -> bool:
     """Wait until the compiler has done a kernel for these types; returns whether it has, or gives up."""
     start, notice = time.monotonic(), None
