@@ -138,7 +138,8 @@ def solve_batch(
     best, costs, gaps = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
     scales, domain = family.scales(arms), (family.low, family.high)
     results = weights, best, costs, gaps
-    allocate_batch = patiently(kernels.allocate_batch, matrix.size > kernels.MANY)
+    long = matrix.size > kernels.MANY
+    allocate_batch = patiently(kernels.allocate_batch) if long else kernels.allocate_batch
     if allocate_batch(family.code, domain, matrix, scales, floors, results) >= 0:
         matrix = family.check_means(matrix, dimensions=2)  # raises, unless a sum is 1 up to rounding
         floors = check_floors("rates", floors, arms, dimensions=2)

@@ -106,9 +106,9 @@ class Entry:
             self.dispatcher.compile(signature)
 
 
-def patiently(entry: Any, long: bool) -> Any:
-    """``entry``; if ``long``, in its compiled form, for which a call then waits: work that is hopeless in Python."""
-    return entry.compiled if long and isinstance(entry, Entry) else entry
+def patiently(entry: Any) -> Any:
+    """``entry`` in its compiled form, for which a call waits: for work that is hopeless in Python."""
+    return entry.compiled if isinstance(entry, Entry) else entry
 
 
 def is_compiled(entry: Any, *arguments: Any) -> bool:

@@ -83,9 +83,10 @@ class Experiment:
         if isinstance(self.rates, Bounded):
             self._set_limits(self.rates.limits(arms))
         self.policy = np.empty(arms)
-        self._many = arms > (MANY_TO_SOLVE if self.sampling.solves else MANY)
-        self._is_lean = not (self.limited or self.sampling.solves or has_policy(rule))
         self.workspace = np.empty((SHARES_ROWS, arms))
+        needed = self.limited or self.sampling.solves or has_policy(rule)
+        self._room = (self.policy, self.workspace) if needed else (None, None)  # the compiler then leaves out both
+        self._many = arms > (MANY_TO_SOLVE if self.sampling.solves else MANY)
 
     def copied(self) -> Self:
         """A copy to spend: what happens to it does not happen to this experiment."""
@@ -102,11 +103,6 @@ class Experiment:
     def all_arrays(self) -> tuple[Any, ...]:
         """The same with nothing left out, as the loop over edge nodes takes it."""
         return self.codes, self.params, self.state, self.scalars, self.policy, self.workspace
-
-    @property
-    def _room(self) -> tuple[Array | None, Array | None]:
-        """The arrays for a policy and for the solver; None where neither is needed: the compiler leaves out both."""
-        return (None, None) if self._is_lean else (self.policy, self.workspace)
 
     @property
     def run(self) -> int:
@@ -139,7 +135,7 @@ class Experiment:
             arm = self._ask_python()
             self.count_assigned(arm)
             return arm
-        assign = patiently(kernels.assign, self._many)
+        assign = patiently(kernels.assign) if self._many else kernels.assign
         chosen = int(assign(self.codes, self.params, self.state, self.scalars, self._room[0]))
         if chosen < 0:
             raise NotImplementedError(f"no kernel knows the sampling rule {self.sampling.kind}")
@@ -179,7 +175,7 @@ class Experiment:
         """
         if self.python_rates and not self.unseen:
             self._set_floors(self.rates.floors(self.state[rows.MEAN]))
-        reconsider = patiently(kernels.reconsider, self._many)
+        reconsider = patiently(kernels.reconsider) if self._many else kernels.reconsider
         found: Evidence = reconsider(self.codes, self.params, self.state, self.scalars, self._room[1], level)
         return found
 

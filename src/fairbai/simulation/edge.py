@@ -48,7 +48,8 @@ class EdgeScenario(Scenario):
             one.scalars.copy(),
         )
         before = one.state.copy(), one.scalars.copy()
-        simulate = patiently(kernels.simulate_edges, self._is_long(len(record.decided)))
+        long = self._is_long(len(record.decided))
+        simulate = patiently(kernels.simulate_edges) if long else kernels.simulate_edges
         simulate(one.all_arrays, before, self.task(levels, self._settles), fleet, first, record)
 
 

@@ -96,12 +96,13 @@ class Scenario:
     def _compiled(self, first: int, levels: Array, one: Experiment, record: Record) -> None:
         task = self.task(levels, self._settles)
         arguments = (one.arrays, (one.state.copy(), one.scalars.copy()), task, first, record)
-        long = self._is_long(len(record.decided))
+        loop = kernels.simulate_runs_with if one.python_rates else kernels.simulate_for(one.codes)
+        if self._is_long(len(record.decided)):
+            loop = patiently(loop)
         if not one.python_rates:
-            patiently(kernels.simulate_for(one.codes), long)(*arguments)
+            loop(*arguments)
             return
-        simulate = patiently(kernels.simulate_runs_with, long)
-        failed = simulate(kernels.floors_by(_function(self.instance)), *arguments)
+        failed = loop(kernels.floors_by(_function(self.instance)), *arguments)
         if failed >= 0:
             self.instance.rates.floors(task.truth[rewards.MEAN])  # raises the error that says what is wrong
             raise ValueError(f"rates returned by the custom function differ from one call to the next (run {failed})")

@@ -157,14 +157,14 @@ def allocate(family, means, scales, floors, start, weights, workspace):
     Returns:
         The best arm, 1 / T*_p, the certified relative gap between T*_p as returned and its dual bound, and r.
     """
-    long = means.size > MANY
-    if family == GAUSSIAN:
-        return patiently(allocate_gaussian, long)(means, scales, floors, start, weights, workspace)
-    return patiently(allocate_others, long)(family, means, scales, floors, start, weights, workspace)
+    solver = allocate_gaussian if family == GAUSSIAN else allocate_others
+    if means.size > MANY:
+        solver = patiently(solver)
+    return solver(family, means, scales, floors, start, weights, workspace)
 
 
 @entry
-def allocate_gaussian(means, scales, floors, start, weights, workspace):
+def allocate_gaussian(family, means, scales, floors, start, weights, workspace):
     """``allocate`` for Gaussian arms. The family is a constant, and the compiler drops the others: twice as fast."""
     problem = Problem(borrowed(means), borrowed(scales), borrowed(floors), spare_share(borrowed(floors)))
     return allocate_in_line(GAUSSIAN, problem, start, borrowed(weights), borrowed(workspace))

@@ -1,0 +1,39 @@
+"""The two tiers give the same bits, for every sampling rule, family, rate and stopping rule of the library."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.processes import run_python
+
+DIGESTS = """
+import hashlib
+import fairbai as fb
+from fairbai.simulation.scenario import make_scenario
+from tests.cases import RATES, SAMPLING_RULES, STOPPING_RULES, easy_means, families
+
+def digest(family, rate, sampling, stopping):
+    instance = fb.Instance(easy_means(family), family=family, rates=rate)
+    runs = make_scenario(instance, 0.1, sampling, stopping, True, 1, 40, trace=[1, 5, 20, 40]).simulate(2, 1)
+    parts = (runs.stopping_time, runs.recommendation, runs.pulls, runs.shares, runs.glr, runs.violation)
+    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()[:16]
+
+heuristic, top_two = fb.stopping.Heuristic(), fb.sampling.FairTopTwo()
+cases = [(f, rate, rule, heuristic) for f in families() for rate in RATES for rule in SAMPLING_RULES]
+cases += [(f, RATES[0], top_two, stop) for f in families() for stop in STOPPING_RULES]
+for family, rate, sampling, stopping in cases:
+    try:
+        found = digest(family, rate, sampling, stopping)
+    except ValueError as error:  # parts that do not go together
+        found = f"refused: {error}"
+    print(family.kind, rate.kind, sampling.to_dict(), stopping.kind, found)
+"""
+
+
+@pytest.mark.slow_without_jit
+def test_every_rule_family_and_rate_gives_the_same_bits_in_both_tiers() -> None:
+    compiled, python = (run_python("-c", DIGESTS, FAIRBAI_JIT=mode).splitlines() for mode in ("wait", "off"))
+    assert compiled == python
+    digests = [line for line in compiled if "refused" not in line]
+    assert len(digests) > 0.7 * len(compiled)
+    assert len({line.split()[-1] for line in digests}) > 0.5 * len(digests)  # else they would compare nothing
