@@ -25,7 +25,7 @@ $(STAMP): pyproject.toml
 # Much less than for development, unless that is installed already: so the demo starts soon.
 $(DEMO): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	test $(STAMP) -nt pyproject.toml || $(BIN)/python -m pip install --quiet --editable '.[report]'
+	test $(STAMP) -nt pyproject.toml || $(BIN)/python -m pip install --quiet --editable '.[report,wireless]'
 	touch $@
 
 demo: $(DEMO) ## Show what fairbai does: a live A/B test, then the paper's evaluation

@@ -154,7 +154,7 @@ def main() -> None:
     conversion = QUICK if options.quick else CONVERSION
     rates = fb.rates.Constant(FLOOR)
     live = sys.stdout.isatty()
-    print(f"Five variants, each guaranteed {FLOOR:.0%} of the visitors; {LOST:.0%} of the outcomes are lost.", flush=True)
+    print(f"Five variants, each guaranteed {FLOOR:.0%} of the visitors; {LOST:.0%} of the outcomes are lost.")
     experiment = fb.Identifier(list(conversion), DELTA, fb.Bernoulli(), rates, seed=options.seed)
     site = Website(experiment, conversion, np.random.default_rng(options.seed))
     every = (20 if options.quick else 100) * (1 if live else 10)

@@ -46,9 +46,7 @@ GROUPS = {
     ],
     "a live experiment, over HTTP": [
         Command("serve", "run the service", service.add_serve, service.run_serve, service.SERVE_EXAMPLES),
-        Command(
-            "keys", "make, list and end its keys", service.add_keys, service.run_keys, service.KEYS_EXAMPLES
-        ),
+        Command("keys", "make, list and end its keys", service.add_keys, service.run_keys, service.KEYS_EXAMPLES),
         Command(
             "verify",
             "replay its logs, and compare with what is stored",

@@ -31,7 +31,7 @@ def _sources_hash() -> str:
 
 
 def _cache_root() -> tuple[Path, bool]:
-    """FAIRBAI_CACHE_DIR, else the user's cache directory, else a temporary one; and whether it outlives this process."""
+    """FAIRBAI_CACHE_DIR, else the user's cache directory, else a temporary one; and whether it will last."""
     if named := os.environ.get("FAIRBAI_CACHE_DIR"):
         return Path(named), True
     try:

@@ -5,7 +5,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -84,10 +84,8 @@ class _Server(uvicorn.Server):
 def _run_one(host: str, port: int, listening: Callable[[], None]) -> None:
     """Serve in this process until Ctrl-C."""
     server = _Server(uvicorn.Config(**_options(host, port)), listening)
-    try:
+    with suppress(KeyboardInterrupt):
         server.run()
-    except KeyboardInterrupt:
-        pass
     if not server.started:
         sys.exit(NOT_STARTED)
 
