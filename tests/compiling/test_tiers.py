@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from fairbai.compiling.waiting import Clock
 from tests.processes import run_python
 
 pytestmark = pytest.mark.slow_without_jit
@@ -177,3 +178,17 @@ def test_progress_is_a_note_that_others_read(cache: Path) -> None:
     assert found["kernel"] == "allocate_gaussian"
     assert found["of"] > 5
     assert found["done"] > 5
+
+
+def test_clock_counts_time_in_which_somebody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads that wait at the same time count once, and a wait counts while it lasts."""
+    now = [0.0]
+    monkeypatch.setattr("fairbai.compiling.waiting.time.monotonic", lambda: now[0])
+    clock = Clock()
+    with clock:
+        now[0] = 2.0
+        assert clock.seconds == 2.0
+        with clock:
+            now[0] = 3.0
+    now[0] = 10.0
+    assert clock.seconds == 3.0

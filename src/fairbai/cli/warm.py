@@ -87,6 +87,7 @@ def steps() -> list[tuple[str, Callable[[], object]]]:
         instance = Instance([0.6, 0.4], family=family, rates=0.2)
         found.append((f"solve and plan, {family}", partial(_plan, instance)))
         found.append((f"Identifier with ceilings, {family}", partial(rehearse, family, rates.Bounded(0.1, 0.8))))
+        found.append((f"Identifier with learned floors, {family}", partial(rehearse, family, rates.Gap(0.5))))
         for rule in RULES:
             run = partial(simulate, instance, 0.1, rule, settle=True, runs=1, maximum_rounds=10)
             found.append((f"Identifier, {family}, {rule}", partial(rehearse, family, 0.25, rule)))

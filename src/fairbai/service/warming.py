@@ -9,6 +9,7 @@ from fairbai.compiling.cache import CACHE_DIRECTORY
 from fairbai.compiling.mode import MODE, OFF
 from fairbai.compiling.tier import tier
 from fairbai.identifier.rehearsal import rehearse
+from fairbai.problems.rates import Gap
 
 FAMILIES = ("gaussian", "bernoulli")  # the others have the kernels of bernoulli
 PAUSE = 1.0  # seconds between two looks at what is compiled
@@ -22,7 +23,8 @@ def warm_up() -> None:
     The first request then waits for neither. Only with FAIRBAI_JIT=wait does this take long where the cache is empty.
     """
     for family in FAMILIES:
-        rehearse(family)
+        for rates in (0.25, Gap(0.5)):  # known, and learned
+            rehearse(family, rates)
 
 
 async def watch(note: Callable[[bool], None]) -> None:
