@@ -126,7 +126,7 @@ for rule in [None, *proved]:  # None is the default
 
 def test_a_fifth_family_is_simulated_stopped_and_refused(copy: Copy) -> None:
     kernels = "kernels/families.py"
-    copy.replace(kernels, "EXPONENTIAL = range(4)", "EXPONENTIAL, GEOMETRIC = range(5)")
+    copy.replace(kernels, "BOUNDED = range(5)", "BOUNDED, GEOMETRIC = range(6)")
     copy.branch(kernels, "domain", "    if family == GEOMETRIC:\n        return 0.0, math.inf\n")
     copy.branch(kernels, "moved_inside", "    if family == GEOMETRIC:\n        return max(mean, edge)\n")
     entropy = "relative_entropy(mean, other, change) - relative_entropy(1.0 + mean, 1.0 + other, change)"
@@ -139,14 +139,14 @@ def test_a_fifth_family_is_simulated_stopped_and_refused(copy: Copy) -> None:
     copy.replace("problems/__init__.py", '"Gaussian", ', '"Gaussian", "Geometric", ')
     copy.replace("__init__.py", "Gaussian, Instance, ", "Gaussian, Geometric, Instance, ")
     copy.replace("__init__.py", '    "Gaussian",\n', '    "Gaussian",\n    "Geometric",\n')
-    copy.replace("cli/completion.py", '"poisson", "exponential"]', '"poisson", "exponential", "geometric"]')
+    copy.replace("cli/completion.py", '"exponential", "bounded"]', '"exponential", "bounded", "geometric"]')
     copy.run(USE_OF_THE_FAMILY)
     assert copy.touched == named("family") - {"stopping/rules.py", "kernels/doubts.py"}  # which are for a proof
 
 
 def test_a_family_that_is_only_half_added_gives_nan(copy: Copy) -> None:
     """Without its branches, it has no rewards and no allocation, and certainly not those of another family."""
-    copy.replace("kernels/families.py", "EXPONENTIAL = range(4)", "EXPONENTIAL, GEOMETRIC = range(5)")
+    copy.replace("kernels/families.py", "BOUNDED = range(5)", "BOUNDED, GEOMETRIC = range(6)")
     copy.append("problems/families.py", f"\n{GEOMETRIC}")
     copy.run("""
 import math

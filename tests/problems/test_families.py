@@ -22,6 +22,7 @@ VARIANCES = {
     "bernoulli": MEANS * (1 - MEANS),
     "poisson": MEANS,
     "exponential": MEANS**2,
+    "bounded": MEANS * (1 - MEANS),
 }
 
 
