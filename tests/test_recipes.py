@@ -271,13 +271,13 @@ else:
 
 def test_a_stopping_rule_stops_and_refuses(copy: Copy) -> None:
     kernels = "kernels/stopping/scores.py"
-    copy.replace(kernels, "TWO_SIDED_MIXTURE = range(6)", "TWO_SIDED_MIXTURE, PATIENT = range(7)")
+    copy.replace(kernels, "CHANCE_TO_WIN = range(5, 8)", "CHANCE_TO_WIN, PATIENT = range(5, 9)")
     copy.branch(kernels, "penalty", "    if rule == PATIENT:\n        return 4.0 * math.log(4.0 + math.log(count))\n")
     pairs = "(PAIRWISE_GAUSSIAN, KAUFMANN_KOOLEN_PAIRWISE, TWO_SIDED_MIXTURE)"
     copy.replace(kernels, pairs, pairs.replace(")", ", PATIENT)"))
     copy.append("stopping/rules.py", PATIENT)
     copy.replace("stopping/__init__.py", "    PairwiseGaussian,\n", "    PairwiseGaussian,\n    Patient,\n")
-    copy.replace("stopping/__init__.py", '"PairwiseGaussian", ', '"PairwiseGaussian", "Patient", ')
+    copy.replace("stopping/__init__.py", '    "PairwiseGaussian",\n', '    "PairwiseGaussian",\n    "Patient",\n')
     copy.run(USE_OF_THE_STOPPING_RULE)
     assert copy.touched == named("stopping rule")
 

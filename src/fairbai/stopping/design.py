@@ -1,7 +1,7 @@
 """The design-based stop: proved whatever the drift, because every arm is drawn with a known probability."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -19,6 +19,8 @@ EXTRA = 2.0  # nats beyond the level at the stop, about
 RATIO = math.sqrt(2.0)  # from one bet of the grid to the next
 BELOW = 64.0  # how far below the typical bet the grid goes
 MAX_BETS = 64
+WIDE = 0.1  # the share of weights that fall slowly on both sides
+PLANNED, GUESSED = 0.5, 0.8  # the spread of bets that come from an instance or from a number of trials
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,8 @@ class DesignBased(StoppingRule):
         bet: The size λ of the bet that suits the expected experiment, for rewards in [0, 1]; a poor choice costs trials
             but does not invalidate the proof. ``for_instance`` and ``for_trials`` find it. By default it suits about
             5,000 trials.
+        spread: How uncertain that is: the standard deviation of the logarithm of the bet. A tenth of the weight is
+            spread more widely anyway.
 
     Example:
         >>> round(DesignBased().level(0.05, arms=3), 4)
@@ -45,6 +49,7 @@ class DesignBased(StoppingRule):
     """
 
     bet: float | None = None
+    spread: float = 1.5
     proof: ClassVar[Proof] = Proof(
         (Bernoulli, Bounded),
         sampling="a rule that draws every arm with a known probability, which is at least its guarantee",
@@ -59,6 +64,7 @@ class DesignBased(StoppingRule):
     code: ClassVar[int] = DESIGN_BASED
 
     def __post_init__(self) -> None:
+        self._set(spread=number("spread", self.spread, 0.01, 100.0, "from 0.01 to 100"))
         if self.bet is not None:
             self._set(bet=number("bet", self.bet, 1e-12, 1.0, "in (0, 1]"))
 
@@ -70,7 +76,7 @@ class DesignBased(StoppingRule):
         """The same rule with the bet that it has for so many arms."""
         if self.bet is not None:
             return self
-        return type(self).for_trials(TYPICAL_TRIALS, 0.05, arms)
+        return replace(type(self).for_trials(TYPICAL_TRIALS, 0.05, arms), spread=self.spread)
 
     @classmethod
     def for_trials(cls, trials: float, delta: float, arms: int, variance: float = 0.25) -> Self:
@@ -91,7 +97,7 @@ class DesignBased(StoppingRule):
         count = number("arms", arms, 2.0, 1e300, "at least 2")
         variance = number("variance", variance, 1e-12, 0.25, "in (0, 1/4]")
         asked = math.log(count * (count - 1.0)) - math.log(confidence(delta)) + EXTRA
-        return cls(_rounded(math.sqrt(2.0 * asked / (trials * 2.0 * variance * count))))
+        return cls(_rounded(math.sqrt(2.0 * asked / (trials * 2.0 * variance * count))), GUESSED)
 
     @classmethod
     def for_instance(cls, instance: Instance, delta: float = 0.05) -> Self:
@@ -100,11 +106,11 @@ class DesignBased(StoppingRule):
         Example:
             >>> import fairbai as fb
             >>> DesignBased.for_instance(fb.Instance([0.12, 0.10, 0.09], "bernoulli", rates=0.2), delta=0.05)
-            DesignBased(bet=0.0446)
+            DesignBased(bet=0.0447, spread=0.5)
         """
         confidence(delta)
         gap, noise = hardest_pair(instance)
-        return cls(_rounded(gap / noise) if gap > 0.0 else None)
+        return cls(_rounded(gap / noise), PLANNED) if gap > 0.0 else cls()
 
     # --- the grid -----------------------------------------------------------------------------------------------
 
@@ -122,8 +128,9 @@ class DesignBased(StoppingRule):
         lowest = min(bet, float(least.min()) * kernels.EDGE) / BELOW
         count = min(MAX_BETS, 1 + math.ceil(math.log(top / lowest) / math.log(RATIO)))
         bets = top * RATIO ** -np.arange(count - 1.0, -1.0, -1.0)
-        weights = 1.0 / ((bets / bet) ** 2 + bet / bets)
-        return bets, weights / weights.sum()
+        narrow = np.exp(-0.5 * (np.log(bets / bet) / self.spread) ** 2)
+        wide = 1.0 / ((bets / bet) ** 2 + bet / bets)
+        return bets, (1.0 - WIDE) * narrow / narrow.sum() + WIDE * wide / wide.sum()
 
 
 def hardest_pair(instance: Instance) -> tuple[float, float]:

@@ -16,8 +16,8 @@ from fairbai.kernels.state import COST, INSIDE, MEAN, OBSERVED, PENALTY, RATIO, 
 from fairbai.kernels.stopping.design import design_evidence, leader
 from fairbai.kernels.stopping.tilts import tie_evidence
 
-HEURISTIC, MIXTURE, PAIRWISE_GAUSSIAN, KAUFMANN_KOOLEN, KAUFMANN_KOOLEN_PAIRWISE, TWO_SIDED_MIXTURE = range(6)
-DESIGN_BASED, CHANCE_TO_WIN = 6, 7
+HEURISTIC, MIXTURE, PAIRWISE_GAUSSIAN, KAUFMANN_KOOLEN, KAUFMANN_KOOLEN_PAIRWISE = range(5)
+TWO_SIDED_MIXTURE, DESIGN_BASED, CHANCE_TO_WIN = range(5, 8)
 TWO_SIDED_SHARE = 0.05  # of the two-sided mixture in MIXTURE; the rest is one-sided
 
 
