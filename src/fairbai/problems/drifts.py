@@ -128,8 +128,11 @@ class Steps(Drift):
             raise ValueError(f"at must be one or more rising trials, got {self.at!r}")
         if len(self.changes) != len(at):
             raise ValueError(f"changes must be as many as jumps ({len(at)}), got {len(self.changes)}")
-        changes = np.array([np.atleast_1d(_numbers("changes", change)) for change in self.changes])
-        self._set(at=np.array(at), changes=changes)
+        changes = [np.atleast_1d(_numbers("changes", change)) for change in self.changes]
+        arms = max(change.size for change in changes)
+        if any(change.size not in (1, arms) for change in changes):
+            raise ValueError(f"changes must have one number, or one per arm, for every jump, got {self.changes!r}")
+        self._set(at=np.array(at), changes=np.array([np.broadcast_to(change, arms) for change in changes]))
 
     def table(self, means: Array) -> Array:
         """Until after the last jump."""
