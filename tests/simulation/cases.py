@@ -11,7 +11,16 @@ import numpy as np
 
 import fairbai as fb
 from fairbai.kernels.loop.runs import draw
-from fairbai.sampling import LUCB, FairTopTwo, FairTrackAndStop, SamplingRule, TopTwo, TrackAndStop, UniformFair
+from fairbai.sampling import (
+    LUCB,
+    FairTopTwo,
+    FairTrackAndStop,
+    PosteriorFair,
+    SamplingRule,
+    TopTwo,
+    TrackAndStop,
+    UniformFair,
+)
 from fairbai.sampling.rule import Situation
 from fairbai.kernels.settling.settle import NOT
 from fairbai.simulation.scenario import make_scenario
@@ -46,6 +55,7 @@ RULES: dict[str, SamplingRule] = {
     "tas cumulative": TrackAndStop("cumulative"),
     "uniform": UniformFair(),
     "uniform from the policy": UniformFair("policy"),
+    "posterior fair": PosteriorFair(),
     "fair top-two": FairTopTwo(),
     "fair top-two, margin": FairTopTwo(margin=2.5),
     "top-two": TopTwo(),

@@ -23,7 +23,7 @@ STOPPING = [
 DRAWING = [
     fb.sampling.FairTrackAndStop(start="policy"),
     fb.sampling.UniformFair(start="policy"),
-    None,
+    fb.sampling.PosteriorFair(),
 ]
 BOUNDED_FAMILIES: dict[str, tuple[Any, list[float]]] = {
     "bernoulli": (fb.Bernoulli(), [0.3, 0.5, 0.8]),

@@ -38,7 +38,7 @@ def naive_predictions(arms: int, trials: Trials) -> np.ndarray:
         before = trials[:t]
         pool = (sum(reward for _, reward, _ in before) + 0.5) / (t + 1)
         own = [[reward for a, reward, _ in before if a == arm] for arm in range(arms)]
-        found.append([(sum(rewards) + pool) / (len(rewards) + 1) for rewards in own])
+        found.append([(sum(rewards) + 5 * pool) / (len(rewards) + 5) for rewards in own])
     return np.array(found)
 
 
@@ -281,16 +281,19 @@ def test_grid() -> None:
     bets, weights = DesignBased(0.02).grid([0.2, 0.3, 0.1])
     assert np.all(np.diff(bets) > 0.0)
     assert bets[-1] < 0.2 < bets[-1] * 1.01
-    assert bets[0] < 0.02 / 30
+    assert bets[0] < 0.02 / 15
     assert weights.sum() == pytest.approx(1.0)
-    assert abs(math.log(bets[np.argmax(weights)] / 0.02)) < 0.5
+    assert bets[np.argmax(weights)] == pytest.approx(0.02)
+    bets, weights = DesignBased(0.3).grid([0.2, 0.5, 0.1, 0.4])
+    assert np.all(bets <= 0.4)
+    assert bets[0] <= 0.1
     assert DesignBased().for_arms(4).bet is not None
     assert DesignBased(0.1).for_arms(4).bet == 0.1
 
 
 def test_tuning() -> None:
     instance = fb.Instance([0.3, 0.2], "bernoulli", rates=0.5)
-    assert DesignBased.for_instance(instance).bet == pytest.approx(0.1 / (2 * 0.21 + 2 * 0.16), rel=1e-2)
+    assert DesignBased.for_instance(instance).bet == pytest.approx(0.9 * 0.1 / (2 * 0.21 + 2 * 0.16), rel=1e-2)
     scaled = fb.Instance([30.0, 20.0], fb.Bounded(0.0, 100.0), rates=0.5)
     assert DesignBased.for_instance(scaled) == DesignBased.for_instance(instance)
     narrow = fb.Instance([30.0, 20.0], fb.Bounded(0.0, 100.0, variance=100.0), rates=0.5)

@@ -24,6 +24,7 @@ from fairbai.problems.families import Family
 from fairbai.problems.rates import Bounded, Constant, Limits, Rate
 from fairbai.sampling.fair_top_two import FairTopTwo
 from fairbai.sampling.fair_track_and_stop import FairTrackAndStop
+from fairbai.sampling.posterior_fair import PosteriorFair
 from fairbai.sampling.rule import SamplingRule, Situation
 from fairbai.stopping import DesignBased, Mixture, StoppingRule
 
@@ -59,7 +60,7 @@ class Experiment:
         self.family = family
         self.rates = Constant() if rates is None else rates
         self.stopping = Mixture() if stopping is None else StoppingRule.of(stopping)
-        self.sampling = default_sampling(self.stopping) if sampling is None else SamplingRule.of(sampling)
+        self.sampling = default_sampling(self.stopping, self.rates) if sampling is None else SamplingRule.of(sampling)
         self.stopping.check(self.family)
         _check_unit(self.family, self.rates)
         seed = checked_seed(seed)
@@ -231,9 +232,11 @@ class Experiment:
         self.scalars[rows.SLACK] = limits.slack
 
 
-def default_sampling(stopping: StoppingRule) -> SamplingRule:
+def default_sampling(stopping: StoppingRule, rates: Rate) -> SamplingRule:
     """The sampling rule of an experiment that names none."""
-    return FairTrackAndStop(tracking="sampled", start="policy") if stopping.drift_proof else FairTopTwo()
+    if not stopping.drift_proof:
+        return FairTopTwo()
+    return FairTrackAndStop(tracking="sampled", start="policy") if isinstance(rates, Bounded) else PosteriorFair()
 
 
 def _check_unit(family: Family, rates: Rate) -> None:

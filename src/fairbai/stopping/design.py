@@ -16,11 +16,11 @@ from fairbai.stopping.rules import Proof, StoppingRule
 
 TYPICAL_TRIALS = 5000.0  # of an experiment about which nothing is said
 EXTRA = 2.0  # nats beyond the level at the stop, about
-RATIO = math.sqrt(2.0)  # from one bet of the grid to the next
-BELOW = 64.0  # how far below the typical bet the grid goes
+STEP = 0.22  # from one bet of the grid to the next, as the logarithm of a ratio
+SPAN = 16.0  # how far below and above the typical bet the grid goes
 MAX_BETS = 64
-WIDE = 0.1  # the share of weights that fall slowly on both sides
-PLANNED, GUESSED = 0.5, 0.8  # the spread of bets that come from an instance or from a number of trials
+EARLY = 0.9  # of the best bet: the growth is flat there, and a smaller bet loses less where rewards are unlucky
+PLANNED, GUESSED = 0.1, 0.3  # the spread of bets that come from an instance or from a number of trials
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,7 @@ class DesignBased(StoppingRule):
         bet: The size λ of the bet that suits the expected experiment, for rewards in [0, 1]; a poor choice costs trials
             but does not invalidate the proof. ``for_instance`` and ``for_trials`` find it. By default it suits about
             5,000 trials.
-        spread: How uncertain that is: the standard deviation of the logarithm of the bet. A tenth of the weight is
-            spread more widely anyway.
+        spread: How uncertain that is: the scale of the Cauchy law that the logarithm of the bet is given.
 
     Example:
         >>> round(DesignBased().level(0.05, arms=3), 4)
@@ -49,7 +48,7 @@ class DesignBased(StoppingRule):
     """
 
     bet: float | None = None
-    spread: float = 1.5
+    spread: float = 1.0
     proof: ClassVar[Proof] = Proof(
         (Bernoulli, Bounded),
         sampling="a rule that draws every arm with a known probability, which is at least its guarantee",
@@ -97,7 +96,7 @@ class DesignBased(StoppingRule):
         count = number("arms", arms, 2.0, 1e300, "at least 2")
         variance = number("variance", variance, 1e-12, 0.25, "in (0, 1/4]")
         asked = math.log(count * (count - 1.0)) - math.log(confidence(delta)) + EXTRA
-        return cls(_rounded(math.sqrt(2.0 * asked / (trials * 2.0 * variance * count))), GUESSED)
+        return cls(_rounded(EARLY * math.sqrt(2.0 * asked / (trials * 2.0 * variance * count))), GUESSED)
 
     @classmethod
     def for_instance(cls, instance: Instance, delta: float = 0.05) -> Self:
@@ -106,11 +105,11 @@ class DesignBased(StoppingRule):
         Example:
             >>> import fairbai as fb
             >>> DesignBased.for_instance(fb.Instance([0.12, 0.10, 0.09], "bernoulli", rates=0.2), delta=0.05)
-            DesignBased(bet=0.0447, spread=0.5)
+            DesignBased(bet=0.0402, spread=0.1)
         """
         confidence(delta)
         gap, noise = hardest_pair(instance)
-        return cls(_rounded(gap / noise), PLANNED) if gap > 0.0 else cls()
+        return cls(_rounded(EARLY * gap / noise), PLANNED) if gap > 0.0 else cls()
 
     # --- the grid -----------------------------------------------------------------------------------------------
 
@@ -125,12 +124,12 @@ class DesignBased(StoppingRule):
         chosen = self.for_arms(least.size).bet
         assert chosen is not None
         bet = min(chosen, top)
-        lowest = min(bet, float(least.min()) * kernels.EDGE) / BELOW
-        count = min(MAX_BETS, 1 + math.ceil(math.log(top / lowest) / math.log(RATIO)))
-        bets = top * RATIO ** -np.arange(count - 1.0, -1.0, -1.0)
-        narrow = np.exp(-0.5 * (np.log(bets / bet) / self.spread) ** 2)
-        wide = 1.0 / ((bets / bet) ** 2 + bet / bets)
-        return bets, (1.0 - WIDE) * narrow / narrow.sum() + WIDE * wide / wide.sum()
+        below = math.log(bet / min(bet / SPAN, 0.5 * float(least.min())))
+        above = math.log(min(top / bet, SPAN))
+        down, up = (min(MAX_BETS // 2 - 1, math.ceil(part / STEP)) for part in (below, above))
+        bets = np.minimum(bet * np.exp(STEP * np.arange(-down, up + 1.0)), top)
+        weights = 1.0 / (1.0 + (np.log(bets / bet) / self.spread) ** 2)
+        return bets, weights / weights.sum()
 
 
 def hardest_pair(instance: Instance) -> tuple[float, float]:

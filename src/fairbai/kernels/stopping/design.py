@@ -34,6 +34,7 @@ their weights; and the logarithms of the sums of the weights up to each."""
 
 FOLD = 32  # trials of an arm after which its factors, each from 2^-10 to 2, are taken into the logarithms
 EDGE = 1.0 - 2.0**-10  # the most that lambda |r| may be
+SHRINK = 5.0  # rewards that the mean of all arms counts as, in the prediction of each
 STEPS = 60  # of a bisection
 
 
@@ -45,9 +46,9 @@ def grid_size(scalars):
 
 @kernel
 def prediction(state, scalars, arm):
-    """The mean of an arm so far, with the mean of all arms added as if it were one reward: in [0, 1] for every arm."""
+    """The mean of an arm so far, with the mean of all arms added as if it were five rewards: in [0, 1]."""
     pool = (scalars[POOL] + 0.5) / (scalars[COUNTED] + 1.0)
-    return (state[TOTAL, arm] + pool) / (state[COUNT, arm] + 1.0)
+    return (state[TOTAL, arm] + SHRINK * pool) / (state[COUNT, arm] + SHRINK)
 
 
 @kernel
