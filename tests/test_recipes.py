@@ -225,7 +225,9 @@ assert runs.shares.tolist() == [[[0.4, 0.3, 0.3], [1 / 3] * 3]] * 2
 
 
 def test_a_sampling_rule_runs_in_the_compiled_loop_and_in_an_identifier(copy: Copy) -> None:
-    copy.replace("kernels/sampling/rules.py", "POSTERIOR_FAIR = range(8, 10)", "POSTERIOR_FAIR, ROUND_ROBIN = range(8, 11)")
+    copy.replace(
+        "kernels/sampling/rules.py", "POSTERIOR_FAIR = range(8, 10)", "POSTERIOR_FAIR, ROUND_ROBIN = range(8, 11)"
+    )
     choose = "kernels/sampling/choose.py"
     copy.replace(choose, "    LUCB,\n", "    LUCB,\n    ROUND_ROBIN,\n")
     last = "    elif rule == LUCB:\n"

@@ -1,4 +1,4 @@
-"""Live experiments with the design-based stop: trials in the order of assignment, late rewards, batches, whole cycles."""
+"""Live experiments with the design-based stop: trials in order of assignment, late rewards, batches, whole cycles."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def test_an_experiment_from_start_to_end() -> None:
     ident, earned = identifier(settle=False), rewards(0)
     while not ident.stopped:
         trial = ident.ask_trial()
-        assert trial.probability is not None and trial.probability >= 0.2 - 1e-12
+        assert trial.probability is not None
+        assert trial.probability >= 0.2 - 1e-12
         ident.tell(trial, earned[trial.number, ARMS.index(trial.arm)])
     status, found = ident.status(), ident.averages()
     assert ident.recommendation == "a"
@@ -87,21 +88,21 @@ def test_rewards_that_cannot_be() -> None:
     ident = identifier()
     first, second = ident.ask_trial(2)
     ident.tell(first, 1)
-    with pytest.raises(ValueError, match="^trial 0 already has a reward$"):
+    with pytest.raises(ValueError, match=r"^trial 0 already has a reward$"):
         ident.tell(first, 1)
     ident.tell(second, 0)
     third, fourth = ident.ask_trial(2)
     ident.tell(fourth, 1)
     with pytest.raises(ValueError, match=r"^trial 3 already has reward 1.0$"):
         ident.tell(fourth, 1)
-    with pytest.raises(ValueError, match="^trial 9 has not been assigned: there are 4 trials so far$"):
+    with pytest.raises(ValueError, match=r"^trial 9 has not been assigned: there are 4 trials so far$"):
         ident.tell(fb.Trial(9, "a"), 1)
     wrong = next(arm for arm in ARMS if arm != third.arm)
     with pytest.raises(ValueError, match=f"^trial 2 must be of arm '{third.arm}', got '{wrong}'$"):
         ident.tell(fb.Trial(2, wrong), 1)
-    with pytest.raises(ValueError, match="^design_based counts every trial: give report_after"):
+    with pytest.raises(ValueError, match=r"^design_based counts every trial: give report_after"):
         ident.give_up(third.arm)
-    with pytest.raises(ValueError, match="^averages need the stopping rule design_based, got mixture$"):
+    with pytest.raises(ValueError, match=r"^averages need the stopping rule design_based, got mixture$"):
         fb.Identifier(2, 0.1, "bernoulli").averages()
 
 
@@ -160,9 +161,9 @@ def test_damaged_snapshots() -> None:
         {"trials": {**form["trials"], "probabilities": [0.2, 0.5, 1.5]}},
         {"look_every": 7},
     ):
-        with pytest.raises(ValueError, match="^snapshot is damaged: "):
+        with pytest.raises(ValueError, match=r"^snapshot is damaged: "):
             fb.Identifier.from_dict({**form, **change})
-    with pytest.raises(ValueError, match="^snapshot is damaged: "):
+    with pytest.raises(ValueError, match=r"^snapshot is damaged: "):
         fb.Identifier.from_dict({name: value for name, value in form.items() if name != "design"})
 
 
@@ -203,7 +204,9 @@ def test_batches_and_trials_in_turn() -> None:
     assert ident.averages().trials == 63
     trial = ident.ask_trial()
     assert trial.number == 63
-    with pytest.raises(ValueError, match="^a batch can be told only when all trials before it have their rewards: 1 are"):
+    with pytest.raises(
+        ValueError, match=r"^a batch can be told only when all trials before it have their rewards: 1 are"
+    ):
         ident.tell_batch([10, 5, 5], [5, 2, 1], probabilities=[0.5, 0.25, 0.25])
     ident.tell(trial, 0)
     assert ident.averages().trials == 64
@@ -212,7 +215,7 @@ def test_batches_and_trials_in_turn() -> None:
 def test_batches_of_bounded_rewards_need_squares() -> None:
     ident = identifier(family=fb.Bounded(0.0, 10.0))
     batch: dict[str, Any] = {"pulls": [10, 5, 5], "sums": [60, 20, 10], "probabilities": [0.5, 0.25, 0.25]}
-    with pytest.raises(ValueError, match="^squares must be given for bounded rewards with design_based"):
+    with pytest.raises(ValueError, match=r"^squares must be given for bounded rewards with design_based"):
         ident.tell_batch(**batch)
     with pytest.raises(ValueError, match=r"^squares must be possible for these pulls and sums, got 20.0 for arm 0$"):
         ident.tell_batch(**batch, squares=[20.0, 90.0, 30.0])
@@ -230,10 +233,16 @@ BATCH: dict[str, Any] = {"pulls": [10, 5, 5], "sums": [6, 2, 1]}
     ("more", "message"),
     [
         ({}, "probabilities must be given with design_based"),
-        ({"probabilities": [0.5, 0.4, 0.1]}, "probabilities must be at least what the rule guarantees, got 0.1 for arm 2"),
+        (
+            {"probabilities": [0.5, 0.4, 0.1]},
+            "probabilities must be at least what the rule guarantees, got 0.1 for arm 2",
+        ),
         ({"probabilities": [0.5, 0.4, 0.4]}, r"probabilities must sum to 1, got 1.3"),
         ({"probabilities": [0.5, 0.5]}, r"probabilities must have one entry per arm \(3\), got 2"),
-        ({"probabilities": [0.5, 0.25, 0.25], "squares": [6, 2, 2]}, "squares must be the sums for bernoulli arms, got 2"),
+        (
+            {"probabilities": [0.5, 0.25, 0.25], "squares": [6, 2, 2]},
+            "squares must be the sums for bernoulli arms, got 2",
+        ),
     ],
 )
 def test_batches_that_are_refused(more: dict[str, Any], message: str) -> None:
@@ -242,7 +251,9 @@ def test_batches_that_are_refused(more: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
         ident.tell_batch(**BATCH, **more)
     assert ident.to_dict() == before
-    with pytest.raises(ValueError, match="^probabilities are for the stopping rule design_based, got them for mixture$"):
+    with pytest.raises(
+        ValueError, match=r"^probabilities are for the stopping rule design_based, got them for mixture$"
+    ):
         fb.Identifier(3, 0.1, "bernoulli").tell_batch(**BATCH, probabilities=[0.5, 0.25, 0.25])
 
 
@@ -282,7 +293,8 @@ def test_a_list_of_rewards_is_looked_at_where_a_cycle_ends() -> None:
     arms = ident.ask(45)
     ident.tell(arms, [1.0 if arm == "a" else 0.0 for arm in arms])
     assert ident.decided
-    assert ident.decision is not None and ident.decision.glr >= ident.decision.threshold
+    assert ident.decision is not None
+    assert ident.decision.glr >= ident.decision.threshold
 
 
 # --- delays that depend on the outcome -------------------------------------------------------------------------------

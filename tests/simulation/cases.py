@@ -11,6 +11,7 @@ import numpy as np
 
 import fairbai as fb
 from fairbai.kernels.loop.runs import draw
+from fairbai.kernels.settling.settle import NOT
 from fairbai.sampling import (
     LUCB,
     FairTopTwo,
@@ -22,7 +23,6 @@ from fairbai.sampling import (
     UniformFair,
 )
 from fairbai.sampling.rule import Situation
-from fairbai.kernels.settling.settle import NOT
 from fairbai.simulation.scenario import make_scenario
 from tests.cases import proved_families
 

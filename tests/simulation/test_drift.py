@@ -57,11 +57,13 @@ def test_runs_are_kept_with_their_averages(tmp_path: Path) -> None:
     runs = fb.simulate(instance, [0.1, 0.2], drift={"kind": "ramp", "change": 0.1, "trials": 50}, runs=6)
     runs.save(tmp_path / "runs.parquet")
     again = fb.Runs.load(tmp_path / "runs.parquet")
-    assert runs.averages is not None and again.averages is not None
+    assert runs.averages is not None
+    assert again.averages is not None
     assert again.averages.tolist() == runs.averages.tolist()
     assert again.correct.tolist() == runs.correct.tolist()
     parts = fb.Runs.join([runs, again])
-    assert parts.averages is not None and len(parts.averages) == 12
+    assert parts.averages is not None
+    assert len(parts.averages) == 12
 
 
 def test_no_drift_is_the_same_as_a_drift_that_goes_nowhere() -> None:

@@ -29,7 +29,9 @@ def test_score_is_the_posterior_probability(family: fb.problems.Family, means: l
     one.recount()
     score = one.exact_evidence()[0]
     variances = {"bernoulli": np.array(means) * (1 - np.array(means)), "gaussian": 2.0, "poisson": np.array(means)}
-    draws = np.random.default_rng(0).normal(means, np.sqrt(variances[family.kind] / np.array(counts)), (400_000, len(means)))
+    draws = np.random.default_rng(0).normal(
+        means, np.sqrt(variances[family.kind] / np.array(counts)), (400_000, len(means))
+    )
     losing = (draws.argmax(axis=1) != int(np.argmax(means))).mean()
     assert math.exp(-score) == pytest.approx(losing, abs=5 * math.sqrt(losing / 400_000))
 

@@ -78,7 +78,9 @@ def test_the_kernel_is_the_definition(least: list[float], binary: bool) -> None:
     state, scalars = counted(rule, least, trials)
     predicted = naive_predictions(len(least), trials)
     for a in range(len(least)):
-        residuals = [(reward - predicted[t, a]) / policy[a] for t, (arm, reward, policy) in enumerate(trials) if arm == a]
+        residuals = [
+            (reward - predicted[t, a]) / policy[a] for t, (arm, reward, policy) in enumerate(trials) if arm == a
+        ]
         assert kernels.estimated(state, a) == pytest.approx(predicted[:, a].sum() + sum(residuals), abs=1e-9)
     for a, b in itertools.permutations(range(len(least)), 2):
         naive = naive_score(rule, least, trials, a, b)
@@ -300,7 +302,8 @@ def test_tuning() -> None:
     assert DesignBased.for_instance(narrow).bet == 1.0  # 0.1 / 0.04, and no bet is larger than 1
     assert DesignBased.for_instance(fb.Instance([0.3, 0.3], "bernoulli", rates=0.5)).bet is None
     few, many = (DesignBased.for_trials(trials, 0.05, 3).bet for trials in (100, 10_000))
-    assert few is not None and many is not None
+    assert few is not None
+    assert many is not None
     assert few / many == pytest.approx(10.0, rel=1e-2)
     with pytest.raises(ValueError, match="design_based is proved for bernoulli and bounded arms, got gaussian"):
         DesignBased.for_instance(fb.Instance([1.0, 0.0]))
@@ -318,10 +321,16 @@ def test_facts() -> None:
 
 REFUSED = [
     ({"family": "gaussian"}, "stopping rule design_based is proved for bernoulli, bounded arms, got gaussian: use "),
-    ({"rates": None}, "needs a positive floor for every arm, got 0 for arm 0: give one, such as rates=0.2, or use Mixt"),
+    (
+        {"rates": None},
+        "needs a positive floor for every arm, got 0 for arm 0: give one, such as rates=0.2, or use Mixt",
+    ),
     ({"rates": [0.2, 0.2, 0.0]}, "needs a positive floor for every arm, got 0 for arm 2"),
     ({"rates": fb.rates.InverseGap(0.5)}, "needs floors that are known beforehand, got inverse_gap rates: give const"),
-    ({"sampling": fb.sampling.FairTopTwo()}, "needs a sampling rule that draws every arm with a known probability, from"),
+    (
+        {"sampling": fb.sampling.FairTopTwo()},
+        "needs a sampling rule that draws every arm with a known probability, from",
+    ),
     ({"sampling": fb.sampling.TopTwo()}, r"got TopTwo\(\): leave it out, use UniformFair\(start=\"policy\"\) or "),
     ({"sampling": fb.sampling.UniformFair()}, r"from the first trial on, got UniformFair\(start='each-arm'\)"),
     ({"sampling": fb.sampling.FairTrackAndStop()}, "from the first trial on, got FairTrackAndStop"),

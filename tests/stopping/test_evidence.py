@@ -86,7 +86,9 @@ def tilted(kind: str, mean: float, tilt: float, variance: float) -> float:
 
 def log_martingale(kind: str, side: int, count: int, mean: float, variance: float, truth: float) -> float:
     """The likelihood averaged over the tilts of the arm with mean ``truth``, over that of this arm, in logarithms."""
-    typical = {"gaussian": variance, "bernoulli": 0.25, "bounded": 0.25, "poisson": PRIOR_MEAN, "exponential": 1.0}[kind]
+    typical = {"gaussian": variance, "bernoulli": 0.25, "bounded": 0.25, "poisson": PRIOR_MEAN, "exponential": 1.0}[
+        kind
+    ]
     values = []
     for step in STEPS:
         other = tilted(kind, truth, side * 2.0 ** (step / 2) / math.sqrt(KAPPA * typical), variance)

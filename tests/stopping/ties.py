@@ -37,7 +37,13 @@ class Ties:
 
     def log_mixture(self, side: int, arm: Arm, theta: np.ndarray) -> np.ndarray:
         """log U (side 1) or log D (side -1) at means ``theta``; for exponential arms these are 1 / mean."""
-        typical = {"gaussian": arm.variance, "bernoulli": 0.25, "bounded": 0.25, "poisson": self.prior_mean, "exponential": 1.0}
+        typical = {
+            "gaussian": arm.variance,
+            "bernoulli": 0.25,
+            "bounded": 0.25,
+            "poisson": self.prior_mean,
+            "exponential": 1.0,
+        }
         largest = 30.0 / math.sqrt(arm.variance) if self.kind == "gaussian" else 30.0
         tilt = side * np.minimum(2.0 ** (STEPS / 2.0) / math.sqrt(self.kappa * typical[self.kind]), largest)[:, None]
         count, total, theta = arm.count, arm.count * arm.mean, np.atleast_1d(theta)[None, :]
@@ -70,7 +76,9 @@ class Ties:
         grid = np.linspace(-100.0, 100.0, 2001)
         values = self.value(self.place(grid))
         at = int(np.argmin(values))
-        ends = {"bernoulli": [0.0, 1.0], "bounded": [0.0, 1.0], "poisson": [0.0], "exponential": [0.0], "gaussian": []}[self.kind]
+        ends = {"bernoulli": [0.0, 1.0], "bounded": [0.0, 1.0], "poisson": [0.0], "exponential": [0.0], "gaussian": []}[
+            self.kind
+        ]
         if (at == 0 and not ends) or (at == grid.size - 1 and len(ends) < 2):
             return -math.inf  # it falls for ever
         found = minimize_scalar(

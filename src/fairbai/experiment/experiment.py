@@ -241,7 +241,11 @@ def default_sampling(stopping: StoppingRule, rates: Rate) -> SamplingRule:
 
 def _check_unit(family: Family, rates: Rate) -> None:
     """Refuse rates that depend on means in another unit than that of the kernels."""
-    if isinstance(family, BoundedFamily) and not isinstance(rates, Constant) and (family.low, family.high) != (0.0, 1.0):
+    if (
+        isinstance(family, BoundedFamily)
+        and not isinstance(rates, Constant)
+        and (family.low, family.high) != (0.0, 1.0)
+    ):
         raise ValueError(
             f"rates that depend on the means need rewards from 0 to 1, got {family!r}: give constant floors, or divide "
             f"the rewards by their range"

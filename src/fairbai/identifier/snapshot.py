@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from fairbai.experiment.decision import Decision
+from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import checked_settling, settling_form
-from fairbai.experiment.experiment import Experiment
 from fairbai.kernels import state as rows
 from fairbai.kernels.stopping import design
 from fairbai.problems.checks import array, floors, number, whole
@@ -25,7 +25,19 @@ if TYPE_CHECKING:
 
 VERSION = 2
 FIRST_VERSION = 1  # without a digest, trials that are given up, and the alpha of a mixture (which was 0)
-FIXED = ("arms", "delta", "family", "rates", "sampling", "stopping", "settle", "seed", "report_after", "silence", "look_every")
+FIXED = (
+    "arms",
+    "delta",
+    "family",
+    "rates",
+    "sampling",
+    "stopping",
+    "settle",
+    "seed",
+    "report_after",
+    "silence",
+    "look_every",
+)
 """What must not change in the course of an experiment: the proof holds for a configuration that was fixed before."""
 
 ROWS = {

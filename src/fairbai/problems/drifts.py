@@ -4,6 +4,7 @@ A drift is a table of means, with one row per trial, that starts from the means 
 means stay as they are, or the table starts again.
 """
 
+import itertools
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -36,13 +37,17 @@ class Drift(Configured):
     def checked_table(self, family: Family, means: Array) -> Array:
         """The table, all of whose means are inside the domain of the family."""
         if isinstance(family, Poisson):
-            raise ValueError("drift can be simulated for gaussian, bernoulli, exponential and bounded arms, got poisson")
+            raise ValueError(
+                "drift can be simulated for gaussian, bernoulli, exponential and bounded arms, got poisson"
+            )
         found = self.table(means)
         inside = (found > family.low) & (found < family.high)
         if not inside.all():
             trial, arm = (int(index[0]) for index in np.nonzero(~inside))
             where = f"arm {arm} in trial {trial}"
-            raise ValueError(f"drift must leave means inside the domain of the family, got {found[trial, arm]} for {where}")
+            raise ValueError(
+                f"drift must leave means inside the domain of the family, got {found[trial, arm]} for {where}"
+            )
         return found
 
     def averages(self, means: Array, trials: Any) -> Array:
@@ -124,7 +129,7 @@ class Steps(Drift):
 
     def __post_init__(self) -> None:
         at = [whole("at", trial, 0, MAX_ROWS - 1) for trial in np.asarray(self.at).tolist()]
-        if not at or any(one >= other for one, other in zip(at, at[1:], strict=False)):
+        if not at or any(one >= other for one, other in itertools.pairwise(at)):
             raise ValueError(f"at must be one or more rising trials, got {self.at!r}")
         if len(self.changes) != len(at):
             raise ValueError(f"changes must be as many as jumps ({len(at)}), got {len(self.changes)}")

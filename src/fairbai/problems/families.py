@@ -299,7 +299,9 @@ class Bounded(Family):
         most = (checked - self.low) * (self.high - checked)
         if self.variance is not None:
             wrong = np.broadcast_to(self.variances(checked), checked.shape) >= most
-            refuse("means", "leave room for the variance: it must be less than (mean - low) (high - mean)", checked, wrong)
+            refuse(
+                "means", "leave room for the variance: it must be less than (mean - low) (high - mean)", checked, wrong
+            )
         return checked
 
     def statistic(self, reward: Any) -> float:

@@ -123,7 +123,7 @@ def _check_fairness_on_average(rule: SamplingRule, instance: Instance, trials: i
 
 
 def _check_repeats(rule: SamplingRule, instance: Instance, seed: int) -> None:
-    """The same seed gives the same arms, also when the run is resumed; another seed gives others if the rule is random."""
+    """The same seed gives the same arms, also when the run is resumed; another seed others if the rule is random."""
     arms = _play(rule, instance, seed)
     assert arms == _play(rule, instance, seed, interrupted=True), f"{rule.kind}: the same seed gives other arms"
     others = arms != _play(rule, instance, seed + 1)

@@ -102,7 +102,9 @@ def _chance_to_win(config, state, best):
             if state[OBSERVED, a] < config.kappa:
                 return -np.inf, worst, state[COST, worst], 1.0, np.inf
             if a != best:
-                others *= 0.5 * math.erfc((state[INSIDE, a] - point) / (math.sqrt(2.0) * _error(config.family, state, a)))
+                others *= 0.5 * math.erfc(
+                    (state[INSIDE, a] - point) / (math.sqrt(2.0) * _error(config.family, state, a))
+                )
         losing += 0.2 * math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi) * (1.0 - others)
     score = -math.log(max(losing, 1e-300))
     return score, worst, state[COST, worst], 1.0, state[COST, worst] - score
