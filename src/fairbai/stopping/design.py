@@ -53,8 +53,8 @@ class DesignBased(StoppingRule):
         (Bernoulli, Bounded),
         sampling="a rule that draws every arm with a known probability, which is at least its guarantee",
         delays=(
-            "any, even if they depend on the rewards, as long as every trial is counted in the end: trials are summed in "
-            "the order of assignment, up to the first whose reward is not known"
+            "any, even if they depend on the rewards, as long as every trial is counted in the end: trials are summed "
+            "in the order of assignment, up to the first whose reward is not known"
         ),
         drift="any: the mean of each arm may change at every trial, and depend on all that happened before it",
     )

@@ -5,8 +5,7 @@ from fairbai.kernels.jit import kernel
 
 MEAN, SPREAD, BELOW, FLOOR = range(4)
 """Rows of the truth of an instance: the means; the standard deviations of Gaussian and bounded arms (negative for
-bounded arms with rewards at the ends), or P(X = mode) of Poisson arms; P(X <= mode) of these; and the floors at the true
-means."""
+rewards at the two ends), or P(X = mode) of Poisson arms; P(X <= mode) of these; and the floors at the true means."""
 
 
 @kernel
