@@ -178,6 +178,43 @@ def test_snapshots_do_not_grow_with_the_trials() -> None:
     assert len(set(sizes)) == 1
 
 
+def test_trials_that_the_caller_keeps() -> None:
+    """The same evidence as with trials that are held; only the next ones are taken."""
+    one, other, earned = identifier(settle=True), identifier(settle=True, hold_trials=False), rewards(3)
+    while not one.stopped:
+        n = min(4, 1 + one.trials % 5)
+        trials, kept = one.ask_trial(n), other.ask_trial(n)
+        assert trials == kept
+        assert other.open_trials == len(kept)
+        values = [earned[trial.number, ARMS.index(trial.arm)] for trial in trials]
+        one.tell(trials, values)
+        if len(kept) > 1:
+            with pytest.raises(ValueError, match=f"^trial {kept[0].number} is the next to be told, .* got trial"):
+                other.tell(kept[1], values[1])
+            with pytest.raises(ValueError, match=r"is the next to be told, in the order of assignment, got an arm$"):
+                other.tell(kept[0].arm, values[0])
+            other = fb.Identifier.from_dict(json.loads(json.dumps(other.to_dict())))
+        other.tell(kept, values)
+        assert evidence(one) == evidence(other)
+        assert one.status().assigned.tolist() == other.status().assigned.tolist()
+    assert one.recommendation == other.recommendation == "a"
+    assert other.to_dict()["trials"] == {"first": other.trials}
+
+
+def test_trials_that_the_caller_keeps_badly() -> None:
+    ident = identifier(hold_trials=False)
+    trial = ident.ask_trial()
+    with pytest.raises(ValueError, match=r"^probability of arm .* must be from 0.204 to 1, got 0.1$"):
+        ident.tell(fb.Trial(0, trial.arm, 0.1), 1)
+    ident.tell(trial, 1)
+    with pytest.raises(ValueError, match="trial 1 is the next to be told"):
+        ident.tell(fb.Trial(1, "a", 0.5), 1)
+    with pytest.raises(ValueError, match=r"^report_after and silence need hold_trials"):
+        identifier(hold_trials=False, report_after=5, silence=0)
+    with pytest.raises(ValueError, match=r"^hold_trials=False is for the stopping rule design_based"):
+        fb.Identifier(2, 0.1, "bernoulli", hold_trials=False)
+
+
 # --- batches --------------------------------------------------------------------------------------------------------
 
 

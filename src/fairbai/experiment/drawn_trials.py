@@ -88,6 +88,49 @@ class DrawnTrials(OpenTrials):
         }
 
 
+class OrderedTrials(DrawnTrials):
+    """Drawn trials of which somebody else keeps the open ones, and tells them in the order of assignment."""
+
+    def __init__(self, labels: tuple[Any, ...]) -> None:
+        super().__init__(None, None, labels)
+        self._assigned = 0
+
+    def copied(self) -> Self:
+        """A copy, to go back to if something fails."""
+        one = type(self)(self._labels)
+        one.first, one._assigned = self.first, self._assigned
+        return one
+
+    @property
+    def open(self) -> int:
+        """Trials that are not counted yet."""
+        return self._assigned - self.first
+
+    def add(self, arm: int, chance: float | None = None) -> None:
+        """Count a new trial."""
+        self._assigned += 1
+
+    def skip(self, trials: int) -> None:
+        """Go on after so many trials that others counted; there must be no open ones."""
+        self.first += trials
+        self._assigned += trials
+
+    def check_order(self, numbers: list[int | None]) -> None:
+        """Refuse trials that are not the next ones."""
+        for expected, given in enumerate(numbers, self.first):
+            if given != expected or expected >= self._assigned:
+                got = "an arm" if given is None else f"trial {given}"
+                raise ValueError(f"trial {expected} is the next to be told, in the order of assignment, got {got}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"first": self.first}
+
+    def restore(self, form: dict[str, Any], family: Family, trials: int) -> None:
+        """Continue after so many trials."""
+        self.first, self._assigned = whole("first", form["first"], 0, trials), trials
+
+
 def checked_drawn_trials(report_after: Any, silence: Any, family: Family, labels: tuple[Any, ...]) -> DrawnTrials:
     """The arguments of an ``Identifier``, checked."""
     if report_after is None:

@@ -95,9 +95,13 @@ class Procedure:
         """Count the drawn trials that have a reward, as all trials before them do."""
         assert isinstance(self.open_trials, DrawnTrials)
         for arm, reward, chance in self.open_trials.ready():
-            if chance is not None:
-                self.experiment.weigh(arm, reward, chance)
-            self.observe([arm], [reward])
+            self.count_drawn(arm, reward, chance)
+
+    def count_drawn(self, arm: int, reward: float, chance: float | None) -> None:
+        """Count the next trial in the order of assignment; one that was not drawn is no evidence."""
+        if chance is not None:
+            self.experiment.weigh(arm, reward, chance)
+        self.observe([arm], [reward])
 
     def _assign(self) -> int:
         """By the rule or, after the decision, an arm that lacks trials."""

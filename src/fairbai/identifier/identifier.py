@@ -6,10 +6,10 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
 from fairbai.experiment.decision import Decision
-from fairbai.experiment.design import Averages, averages
-from fairbai.experiment.drawn_trials import DrawnTrials, checked_drawn_trials
+from fairbai.experiment.design import SHORT, Averages, averages
+from fairbai.experiment.drawn_trials import DrawnTrials, OrderedTrials, checked_drawn_trials
 from fairbai.experiment.experiment import Experiment
-from fairbai.experiment.open_trials import checked_open_trials
+from fairbai.experiment.open_trials import OpenTrials, checked_open_trials
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import Settling, checked_settling
 from fairbai.identifier import batches, snapshot
@@ -17,7 +17,7 @@ from fairbai.identifier.pairs import check_pending, counted, pairs
 from fairbai.identifier.status import Status
 from fairbai.identifier.trials import Trial
 from fairbai.kernels import state as rows
-from fairbai.problems.checks import Array, Numbers, confidence, whole
+from fairbai.problems.checks import Array, Numbers, confidence, true_or_false, whole
 from fairbai.problems.configured import Form
 from fairbai.problems.labels import labels_of, some
 from fairbai.problems.rates import Rate
@@ -58,6 +58,8 @@ class Identifier:
             None means that its reward is lost. A reward that is told even later is not counted.
         look_every: A decision is made only when the number of counted rewards is a multiple of it, such as a week's
             trials; 0 is only when ``look`` is called.
+        hold_trials: For ``DesignBased``, whether trials are held here until all before them have a reward. Otherwise
+            the caller keeps them, with their probabilities, and tells them in the order of assignment.
 
     Attributes:
         procedure: The experiment itself, without labels, locks and checks: for the library's own modules.
@@ -85,6 +87,7 @@ class Identifier:
         report_after: int | None = None,
         silence: float | None = None,
         look_every: int = 1,
+        hold_trials: bool = True,
     ) -> None:
         self.arms = labels_of(arms)
         self.delta = confidence(delta)
@@ -95,11 +98,21 @@ class Identifier:
         self.seed = int(seed)
         self._index = {label: arm for arm, label in enumerate(self.arms)}
         self._lock = threading.RLock()
-        drawn = self._experiment.guarantees is not None
-        checked: Any = checked_drawn_trials if drawn else checked_open_trials
-        opened = checked(report_after, silence, self.family, self.arms)
+        opened = self._checked_trials(report_after, silence, true_or_false("hold_trials", hold_trials))
         every = whole("look_every", look_every, 0)
         self.procedure = Procedure(self._experiment, self.delta, self.settle, opened, every)
+
+    def _checked_trials(self, report_after: Any, silence: Any, hold: bool) -> OpenTrials | None:
+        """Where rewards wait until they are counted."""
+        if hold:
+            checked: Any = checked_open_trials if self._experiment.guarantees is None else checked_drawn_trials
+            opened: OpenTrials | None = checked(report_after, silence, self.family, self.arms)
+            return opened
+        if self._experiment.guarantees is None:
+            raise ValueError("hold_trials=False is for the stopping rule design_based: others hold no trials")
+        if report_after is not None or silence is not None:
+            raise ValueError("report_after and silence need hold_trials: without it, the caller knows which are silent")
+        return OrderedTrials(self.arms)
 
     # --- asking -------------------------------------------------------------------------------------------------
 
@@ -165,7 +178,10 @@ class Identifier:
             indices = [self._known(one.arm if isinstance(one, Trial) else one) for one in told]
             values = [self.family.statistic(value) for value in rewards]
             if (opened := self.procedure.open_trials) is not None:
-                numbers = (one.number if isinstance(one, Trial) else None for one in told)
+                numbers = [one.number if isinstance(one, Trial) else None for one in told]
+                if isinstance(opened, OrderedTrials):
+                    self._tell_in_order(opened, told, indices, values)
+                    return
                 opened.hold(list(zip(numbers, indices, strict=True)), values)
                 if isinstance(opened, DrawnTrials):
                     self.procedure.count_ready()
@@ -173,6 +189,18 @@ class Identifier:
             check_pending(self._experiment.state, self.arms, indices)
             self.procedure.observe(indices, values)
             self._warn_once()
+
+    def _tell_in_order(self, opened: OrderedTrials, trials: list[Any], indices: list[int], values: list[float]) -> None:
+        """Count trials that the caller kept, all or, where one is wrong, none."""
+        opened.check_order([one.number if isinstance(one, Trial) else None for one in trials])
+        chances = [one.probability for one in trials]
+        for index, chance in zip(indices, chances, strict=True):
+            if chance is not None and not self._experiment.guarantees[index] * SHORT <= chance <= 1.0:  # type: ignore[index]
+                least = f"{self._experiment.guarantees[index]:g}"  # type: ignore[index]
+                raise ValueError(f"probability of arm {self.arms[index]!r} must be from {least} to 1, got {chance!r}")
+        for index, value, chance in zip(indices, values, chances, strict=True):
+            opened.first += 1
+            self.procedure.count_drawn(index, value, chance)
 
     def _warn_once(self) -> None:
         """Log the first doubt."""

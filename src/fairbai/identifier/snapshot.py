@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from fairbai.experiment.decision import Decision
+from fairbai.experiment.drawn_trials import OrderedTrials
 from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import checked_settling, settling_form
@@ -37,6 +38,7 @@ FIXED = (
     "report_after",
     "silence",
     "look_every",
+    "hold_trials",
 )
 """What must not change in the course of an experiment: the proof holds for a configuration that was fixed before."""
 
@@ -81,7 +83,8 @@ def _late_rewards(identifier: "Identifier") -> dict[str, Any]:
     """How late rewards are counted, and when decisions are made; nothing if that is as in older versions."""
     opened, every = identifier.procedure.open_trials, identifier.procedure.look_every
     form = {} if opened is None else {"report_after": identifier.report_after, "silence": opened.silence}
-    return form if every == 1 else {**form, "look_every": every}
+    form |= {} if every == 1 else {"look_every": every}
+    return form | {"hold_trials": False} if isinstance(opened, OrderedTrials) else form
 
 
 def changing(identifier: "Identifier") -> dict[str, Any]:
@@ -155,6 +158,7 @@ def read(
             report_after=form.get("report_after"),
             silence=form.get("silence"),
             look_every=form.get("look_every", 1),
+            hold_trials=form.get("hold_trials", True),
         )
         if form["digest"] != _digest(form):
             raise ValueError("its configuration was edited: delta and all rules must be fixed before the experiment")

@@ -99,7 +99,7 @@ def design_trials(instance: Instance, stopping: DesignBased, delta: float, guara
     usable = bets <= guarantees.min()
     growth = bets[usable] * gap - 0.5 * bets[usable] ** 2 * noise
     logs, level = np.log(weights[usable] / weights[usable].sum()), stopping.level(confidence(delta), guarantees.size)
-    low, high = 0.0, level / growth.max() * 8.0
+    low, high = 0.0, 8.0 * level / float(growth.max())
     for _ in range(STEPS):
         middle = 0.5 * (low + high)
         if np.logaddexp.reduce(logs + middle * growth) < level:
