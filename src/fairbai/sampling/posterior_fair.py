@@ -19,13 +19,13 @@ class PosteriorFair(SamplingRule):
 
     The policy is the floors and shares of what they leave. The shares move by small steps towards those with which the
     best arm is soonest told from its hardest rival, on average over what the means may be by the rewards so far. It
-    draws from the first trial on, and every arm with a probability above its floor: 3 % of what the floors leave is
+    draws from the first trial on, and every arm with a probability above its floor: 1 % of what the floors leave is
     always shared equally. Where ceilings or groups limit the arms too, the policy is fixed within all limits.
 
     Example:
         >>> import fairbai as fb
         >>> PosteriorFair().guarantees(fb.rates.Constant(0.2), arms=2).round(3)
-        array([0.209, 0.209])
+        array([0.203, 0.203])
     """
 
     fairness: ClassVar[Fairness] = "on average"

@@ -18,8 +18,8 @@ from fairbai.kernels.stopping.scores import DESIGN_BASED
 DRAWS = 16  # of the means, by a sequence that covers their posterior evenly
 STEPS = 2  # against the gradient, each time
 POWER = 0.25  # of a step
-WIDER = 2.0  # by how much the posterior is wider than the standard errors
-LEAST = 0.03  # of what the floors leave is shared equally, so that no share ever vanishes
+WIDER = 1.5  # by how much the posterior is wider than the standard errors
+LEAST = 0.01  # of what the floors leave is shared equally, so that no share ever vanishes
 EVERY = 10.0  # rewards between updates at least
 GROWTH = 0.02  # of all rewards, between updates
 SHRINK = 5.0  # trials that the mean of all arms counts as, in the mean of each
