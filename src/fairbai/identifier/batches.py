@@ -95,7 +95,7 @@ def count(procedure: Procedure, pulls: Any, sums: Any, squares: Any = None, prob
         if chances is not None and procedure.decision is None:
             binary = isinstance(one.family, Bernoulli)
             design.count_bets(one.state, one.scalars, trials, values, more, chances, binary)
-        one.state[rows.SQUARES] += more if isinstance(one.family, Bounded) else 0.0
+        one.state[rows.SQUARES] += more - values if isinstance(one.family, Bounded) else 0.0
         kernels.count_batch(one.codes, one.params, one.state, one.scalars, one.policy, trials, values)
         procedure.reconsider()
     if isinstance(procedure.open_trials, DrawnTrials):
