@@ -15,6 +15,8 @@ from fairbai.problems.checks import Array, Numbers, array, number, true_or_false
 from fairbai.problems.configured import Configured
 from fairbai.problems.families import Family, Poisson
 
+__all__ = ["Custom", "Drift", "Novelty", "Ramp", "Seasonal", "Steps"]
+
 MAX_ROWS = 10_000_000
 HALVES = 20  # half-lives after which nothing is left of a novelty
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from fairbai.allocation import solve
+from fairbai.kernels.allocation.floors import allocate, new_workspace
 from fairbai.kernels.stopping import design as kernels
 from fairbai.kernels.stopping.scores import DESIGN_BASED
 from fairbai.problems.checks import Array, Numbers, array, confidence, number
@@ -137,14 +137,13 @@ def hardest_pair(instance: Instance) -> tuple[float, float]:
     family = instance.family
     if not isinstance(family, (Bernoulli, Bounded)):
         raise ValueError(f"design_based is proved for bernoulli and bounded arms, got {family.kind}")
-    best, width = solve(instance), family.high - family.low
-    spread = (
-        family.variances(instance.means) if isinstance(family, Bounded) else instance.means * (1.0 - instance.means)
-    )
-    gaps = (instance.means[best.best_arm] - instance.means) / width
-    noise = spread / width**2 / np.maximum(best.weights, 1e-12)
-    noise = noise + noise[best.best_arm]
-    others = [arm for arm in range(gaps.size) if arm != best.best_arm]
+    means, width, weights = instance.means, family.high - family.low, np.empty(instance.means.size)
+    best = int(allocate(*family.problem(means), instance.floors, 0.0, weights, new_workspace(means.size))[0])
+    spread = family.variances(means) if isinstance(family, Bounded) else means * (1.0 - means)
+    gaps = (means[best] - means) / width
+    noise = spread / width**2 / np.maximum(weights, 1e-12)
+    noise = noise + noise[best]
+    others = [arm for arm in range(gaps.size) if arm != best]
     rival = min(others, key=lambda arm: float(gaps[arm] ** 2 / noise[arm]))
     return float(gaps[rival]), float(noise[rival])
 
