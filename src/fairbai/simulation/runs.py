@@ -28,7 +28,8 @@ class Runs:
         deltas: In the order that they were given.
         best_arms: The true one, or all of them if there is a tie.
         lower_bounds: What every fair rule needs on average, for each delta.
-        proved: Whether an error probability of at most delta is proved for the stopping rule and the family.
+        proved: Whether an error probability of at most delta is proved for the stopping rule and the family, and for
+            means that change if they do.
         number: The number of every run, which is that of its random stream.
         decision_time: Trials until the answer; for a run that gave none, all its rounds.
         stopping_time: Trials until the stop: the same, and those of settling.

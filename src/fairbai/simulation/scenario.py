@@ -73,7 +73,7 @@ class Scenario:
             deltas=self.deltas,
             best_arms=tuple(np.flatnonzero(means == means.max()).tolist()),
             lower_bounds=tuple(lower_bound(self.instance, delta) for delta in self.deltas),
-            proved=self.stopping.proved(self.instance.family),
+            proved=self.stopping.proved(self.instance.family) and (self.drift is None or self.stopping.drift_proof),
             number=np.arange(first, first + count),
             decision_time=record.decided[:, back],
             stopping_time=record.stopped[:, back],
