@@ -1,4 +1,7 @@
+import os
 from collections.abc import Iterator
+
+os.environ.setdefault("FAIRBAI_JIT", "wait")  # before fairbai is imported: tests compare results, not waiting times
 
 import pytest
 from hypothesis import settings

@@ -8,6 +8,7 @@ import pytest
 import fairbai as fb
 from fairbai.planning import duration as durations
 from fairbai.planning.duration import LEVELS, approximate
+from fairbai.simulation.scenario import Scenario
 from tests.planning.test_expected import CASES
 
 
@@ -28,7 +29,7 @@ def test_the_approximation_is_within_a_third_of_simulations(
 
 @pytest.mark.slow_without_jit
 def test_short_experiments_are_simulated_the_same_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(durations, "_compiled", lambda: True)
+    monkeypatch.setattr(Scenario, "is_compiled", lambda self: True)
     first, second = (fb.plan([1.0, 0.0, 0.0], "gaussian", rates=0.2).duration for _ in range(2))
     assert first == second
     assert first.simulated
@@ -46,7 +47,7 @@ def test_short_experiments_are_simulated_the_same_every_time(monkeypatch: pytest
 def test_what_is_not_quick_is_approximated(
     means: list[float], family: str, rates: fb.rates.Rate | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(durations, "_compiled", lambda: True)
+    monkeypatch.setattr(Scenario, "is_compiled", lambda self: True)
     found = fb.plan(means, family, rates)
     assert not found.duration.simulated
     assert ": an approximation." in repr(found)
@@ -54,7 +55,7 @@ def test_what_is_not_quick_is_approximated(
 
 
 def test_nothing_is_compiled_for_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(durations, "_compiled", lambda: False)
+    monkeypatch.setattr(Scenario, "is_compiled", lambda self: False)
     found = fb.plan([1.0, 0.0], "gaussian", delta=0.4)
     assert not found.duration.simulated
     assert found.duration.p10 >= 2.0  # one trial per arm
@@ -62,6 +63,6 @@ def test_nothing_is_compiled_for_a_plan(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_runs_that_are_given_up_are_not_quantiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(durations, "_compiled", lambda: True)
+    monkeypatch.setattr(Scenario, "is_compiled", lambda self: True)
     monkeypatch.setattr(durations, "GIVE_UP_AFTER", 0.1)
     assert not fb.plan([1.0, 0.0], "gaussian").duration.simulated

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fairbai as fb
-from fairbai.kernels.jit import CACHE_DIRECTORY
+from fairbai.compiling.cache import CACHE_DIRECTORY
 from tests.processes import run_python
 from tests.simulation.cases import compiled
 

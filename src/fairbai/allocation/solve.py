@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fairbai.compiling.entry import patiently
 from fairbai.kernels.allocation import floors as kernels
 from fairbai.kernels.allocation.arms import ROWS
 from fairbai.kernels.allocation.limits import LIMITED_ROWS, allocate_within
@@ -142,7 +143,8 @@ def solve_batch(
     best, costs, gaps = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
     scales, domain = family.scales(arms), (family.low, family.high)
     results = weights, best, costs, gaps
-    if kernels.allocate_batch(family.code, domain, matrix, scales, floors, results) >= 0:
+    allocate_batch = patiently(kernels.allocate_batch, matrix.size > kernels.MANY)
+    if allocate_batch(family.code, domain, matrix, scales, floors, results) >= 0:
         matrix = family.check_means(matrix, dimensions=2)  # raises, unless a sum is 1 up to rounding
         floors = check_floors("rates", floors, arms, dimensions=2)
         if kernels.allocate_batch(family.code, domain, matrix, scales, floors, results) >= 0:

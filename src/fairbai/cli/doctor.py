@@ -121,13 +121,13 @@ def _cores() -> int:
 
 def kept_kernels() -> list[Path]:
     """The files of compiled kernels that later processes load."""
-    from fairbai.kernels.jit import CACHE_DIRECTORY
+    from fairbai.compiling.cache import CACHE_DIRECTORY
 
     return list(CACHE_DIRECTORY.rglob("*.nbc"))
 
 
 def _cache() -> tuple[str, str]:
-    from fairbai.kernels.jit import CACHE_DIRECTORY
+    from fairbai.compiling.cache import CACHE_DIRECTORY
 
     files = kept_kernels()
     size = sum(file.stat().st_size for file in files) / 1e6

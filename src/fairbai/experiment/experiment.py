@@ -8,13 +8,17 @@ from typing import Any, Self
 
 import numpy as np
 
+from fairbai.compiling.entry import patiently
 from fairbai.experiment.design import checked_guarantees, prepared
 from fairbai.kernels import state as rows
+from fairbai.kernels.allocation.floors import allocate
+from fairbai.kernels.allocation.limits import allocate_within
 from fairbai.kernels.allocation.shares import SHARES_ROWS
 from fairbai.kernels.config import RUN, SEED
+from fairbai.kernels.families import GAUSSIAN
 from fairbai.kernels.loop import steps as kernels
 from fairbai.kernels.rates import CONSTANT, spare_share
-from fairbai.kernels.sampling.rules import FROM_POLICY, PYTHON, draws
+from fairbai.kernels.sampling.rules import FROM_POLICY, PYTHON, draws, has_policy
 from fairbai.kernels.stopping import design
 from fairbai.kernels.streams.philox import two_uniforms
 from fairbai.problems.checks import Array, frozen, is_whole, whole
@@ -29,6 +33,7 @@ from fairbai.sampling.rule import SamplingRule, Situation
 from fairbai.stopping import DesignBased, Mixture, StoppingRule
 
 MAX_SEED = 2**63 - 1
+MANY, MANY_TO_SOLVE = 5_000, 500  # arms from which on a trial as Python takes a tenth of a second
 
 Evidence = tuple[float, int, float, float, float]
 """What ``kernels.stopping.scores.evidence`` returns."""
@@ -89,6 +94,8 @@ class Experiment:
             self.guarantees = checked_guarantees(self.sampling, self.rates, arms)
             self.state, self.scalars = prepared(self.stopping, self.guarantees, self.state, self.scalars)
         self.policy = np.empty(arms)
+        self._many = arms > (MANY_TO_SOLVE if self.sampling.solves else MANY)
+        self._is_lean = not (self.limited or self.sampling.solves or has_policy(rule))
         self.workspace = np.empty((SHARES_ROWS, arms))
 
     def copied(self) -> Self:
@@ -99,8 +106,18 @@ class Experiment:
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """What the run loops in ``kernels.loop`` take."""
+        """What the run loop takes."""
+        return self.codes, self.params, self.state, self.scalars, *self._room
+
+    @property
+    def all_arrays(self) -> tuple[Any, ...]:
+        """The same with nothing left out, as the loop over edge nodes takes it."""
         return self.codes, self.params, self.state, self.scalars, self.policy, self.workspace
+
+    @property
+    def _room(self) -> tuple[Array | None, Array | None]:
+        """The arrays for a policy and for the solver; None where neither is needed: the compiler leaves out both."""
+        return (None, None) if self._is_lean else (self.policy, self.workspace)
 
     @property
     def run(self) -> int:
@@ -135,7 +152,8 @@ class Experiment:
             arm = self._ask_python()
             self.count_assigned(arm)
             return arm
-        chosen = int(kernels.assign(self.codes, self.params, self.state, self.scalars, self.policy))
+        assign = patiently(kernels.assign, self._many)
+        chosen = int(assign(self.codes, self.params, self.state, self.scalars, self._room[0]))
         if chosen < 0:
             raise NotImplementedError(f"no kernel knows the sampling rule {self.sampling.kind}")
         return chosen
@@ -179,7 +197,8 @@ class Experiment:
         """
         if self.python_rates and not self.unseen:
             self._set_floors(self.rates.floors(self.state[rows.MEAN]))
-        found: Evidence = kernels.reconsider(self.codes, self.params, self.state, self.scalars, self.workspace, level)
+        reconsider = patiently(kernels.reconsider, self._many)
+        found: Evidence = reconsider(self.codes, self.params, self.state, self.scalars, self._room[1], level)
         return found
 
     def exact_evidence(self) -> Evidence:
@@ -206,9 +225,24 @@ class Experiment:
         """About how many trials bring so much more evidence: the GLR grows by about 1 / T*_p per trial."""
         if self.unseen:
             return math.inf
-        cost = float(kernels.optimal_cost(self.codes, self.params, self.state, self.scalars, self.workspace))
+        cost = self._optimal_cost()
         rest = max(0.0, evidence) / cost if cost > 0.0 else math.inf
         return float(math.ceil(rest)) if math.isfinite(rest) else math.inf
+
+    def _optimal_cost(self) -> float:
+        """1 / T*_p at the present means: how much the GLR grows with every trial, at best."""
+        means, scales, floors, ceilings, groups, totals = (
+            frozen(self.state[row])
+            for row in (rows.INSIDE, rows.SCALE, rows.FLOOR, rows.CEILING, rows.GROUP, rows.GROUP_FLOOR)
+        )
+        question, weights = (self.family.code, means, scales), np.empty(means.size)
+        if isinstance(self.family, BoundedFamily):
+            noise = np.array([rows.bounded_variance(self.state, arm) for arm in range(means.size)])
+            question = (GAUSSIAN, means, frozen(noise))
+        if self.limited:
+            limits = (floors, ceilings, groups, totals)
+            return float(allocate_within(*question, limits, 0.0, weights, self.workspace[1:])[1])
+        return float(allocate(*question, floors, 0.0, weights, self.workspace[1:])[1])
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:

@@ -1,102 +1,77 @@
-"""The decorators of the kernels, and where compiled kernels are kept between processes."""
+"""The decorators of the kernels."""
 
-import hashlib
-import os
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import lower_builtin, type_callable
 from numba.np.arrayobj import make_array
 
+from fairbai.compiling.entry import Entry
+from fairbai.compiling.inner import inner
+from fairbai.compiling.mode import MODE, OFF
 
-def _sources_hash() -> str:
-    """Hash of all kernel sources.
-
-    Numba notices a change of the file that holds a cached function, but not of a file that it calls into.
-    A directory for each state of the sources makes a stale callee impossible.
-    """
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _cache_root() -> Path:
-    """FAIRBAI_CACHE_DIR, else the user's cache directory, else a temporary one of this process."""
-    if named := os.environ.get("FAIRBAI_CACHE_DIR"):
-        return Path(named)
-    try:
-        user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairbai"
-        user.mkdir(parents=True, exist_ok=True)
-        if os.access(user, os.W_OK):
-            return user
-    except (OSError, RuntimeError):  # no home, or none that can be written
-        pass
-    return Path(tempfile.mkdtemp(prefix="fairbai-"))  # a name that nobody else can have prepared
-
-
-CACHE_DIRECTORY = _cache_root() / _sources_hash()
+OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+"""Without the GIL. ``error_model="numpy"`` drops the zero-division check that would stop the compiler from using vector
+instructions. ``fastmath`` stays off: with the JIT off the same code must give the same bits. There is no wrapper for C,
+which nobody calls."""
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile ``function`` into the kernels that call it.
+    """Take ``function`` in line wherever a compiled kernel calls it; for Python it stays what it is.
 
-    ``error_model="numpy"`` drops the zero-division check that would stop the compiler from using vector
-    instructions, and ``forceinline`` the calls, which would cost as much as a small kernel. ``fastmath`` stays off:
-    with the JIT off the same code must give the same bits.
+    A call would cost as much as a small kernel.
     """
-    return _compiled(function, forceinline=True)
+    return _inside(function, forceinline=True)
+
+
+def subroutine(function: Callable[..., Any]) -> Any:
+    """Compile ``function`` on its own, for the kernels that call it: for large ones that several call."""
+    return _inside(function, forceinline=False)
 
 
 def entry(function: Callable[..., Any]) -> Any:
-    """Compile ``function`` on its own, once: for large kernels, and those that Python calls."""
-    return _compiled(function, forceinline=False)
+    """Compile ``function`` for calls from Python, and keep the machine code; see ``fairbai.compiling``."""
+    if MODE == OFF:
+        return function
+    return Entry(function, OPTIONS, inner(function, OPTIONS))
+
+
+def _inside(function: Callable[..., Any], forceinline: bool) -> Any:
+    """The function itself, which Numba now knows: where a kernel calls it, its compiled form is meant."""
+    if MODE != OFF:
+        inside = inner(function, {**OPTIONS, "forceinline": forceinline})
+        vars(function).update(inside=inside, _numba_type_=inside._numba_type_)  # the type alone would not keep it alive
+    return function
 
 
 def pointer(signature: Any, function: Callable[..., Any]) -> Any:
     """Compile ``function`` as one that kernels take as an argument: they are compiled once for all of a signature."""
-    return function if vars(numba.config)["DISABLE_JIT"] else numba.cfunc(signature)(function)
+    return function if MODE == OFF else numba.cfunc(signature)(function)
 
 
-def _compiled(function: Callable[..., Any], forceinline: bool) -> Any:
-    """Without the GIL, and with the machine code kept in ``CACHE_DIRECTORY``.
+def borrowed(array):
+    """The same array (or None) without its owner, for arrays that the caller keeps alive: arguments, and nothing else.
 
-    Without the wrapper for C, which nobody calls: it would be compiled with one more copy of all that is inlined.
+    Numba counts references to the owner of an array whenever a kernel takes one or makes a view of one. Counting is
+    atomic, and took more than half of the time of a simulated round.
     """
-    njit: Any = numba.njit  # whose types do not have no_cfunc_wrapper
-    settings = vars(numba.config)
-    before = settings["CACHE_DIR"]
-    settings["CACHE_DIR"] = str(CACHE_DIRECTORY)  # read once, when the dispatcher is made
-    try:
-        decorate = njit(cache=True, nogil=True, error_model="numpy", forceinline=forceinline, no_cfunc_wrapper=True)
-        return decorate(function)
-    finally:
-        settings["CACHE_DIR"] = before
+    return array
 
 
-if vars(numba.config)["DISABLE_JIT"]:
+@type_callable(borrowed)
+def _type_of_borrowed(context):
+    return lambda array: array
 
-    def borrowed(array):
-        """The array itself."""
-        return array
 
-else:
+@lower_builtin(borrowed, numba.types.NoneType)
+def _nothing(context, builder, signature, arguments):
+    return context.get_dummy_value()
 
-    @intrinsic
-    def borrowed(typing_context, array):
-        """The same array without its owner, for arrays that the caller keeps alive: arguments, and nothing else.
 
-        Numba counts references to the owner of an array whenever a kernel takes one or makes a view of one. Counting is
-        atomic, and took more than half of the time of a simulated round.
-        """
-
-        def make(context, builder, signature, arguments):
-            inside = make_array(array)(context, builder, arguments[0])
-            inside.meminfo = cgutils.get_null_value(inside.meminfo.type)
-            return inside._getvalue()
-
-        return array(array), make
+@lower_builtin(borrowed, numba.types.Array)
+def _without_owner(context, builder, signature, arguments):
+    inside = make_array(signature.return_type)(context, builder, arguments[0])
+    inside.meminfo = cgutils.get_null_value(inside.meminfo.type)
+    return inside._getvalue()

@@ -2,7 +2,7 @@
 
 import math
 
-from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.jit import kernel, subroutine
 
 CENTRE_OVER = (
     3.3871328727963666080e0,
@@ -165,7 +165,7 @@ def bounded_quantile(mean, spread, uniform):
     return beta_quantile(mean * size, (1.0 - mean) * size, uniform)
 
 
-@entry
+@subroutine
 def beta_quantile(a, b, uniform):
     """The quantile of a Beta law to about 1e-12, by Newton's method in a bracket that shrinks by half at least."""
     scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)

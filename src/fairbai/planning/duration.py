@@ -6,13 +6,11 @@ about a second. Otherwise they are an approximation, and say so.
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from scipy.special import ndtri
 
 from fairbai.allocation import Allocation
-from fairbai.kernels.loop.runs import simulate_runs
 from fairbai.problems import Instance, Poisson
 from fairbai.problems.rates import Custom
 from fairbai.simulation.scenario import MAX_POISSON_MEAN, make_scenario
@@ -58,10 +56,10 @@ def duration(instance: Instance, stopping: StoppingRule, delta: float, fair: All
         expected: The expected trials.
     """
     runs = min(MAX_RUNS, int(_work(instance) / (expected * instance.means.size)))
-    if runs >= MIN_RUNS and _compiled():
-        most = math.ceil(GIVE_UP_AFTER * expected)
-        found = make_scenario(instance, delta, None, stopping, True, SEED, most).simulate(0, runs)
-        if float(found.censored.mean()) < 1.0 - LEVELS[-1]:
+    if runs >= MIN_RUNS:
+        scenario = make_scenario(instance, delta, None, stopping, True, SEED, math.ceil(GIVE_UP_AFTER * expected))
+        found = scenario.simulate(0, runs) if scenario.is_compiled() else None
+        if found is not None and float(found.censored.mean()) < 1.0 - LEVELS[-1]:
             low, middle, high = np.quantile(found.stopping_time[:, 0], LEVELS, method="inverted_cdf")
             return Duration(float(low), float(middle), float(high), runs)
     return approximate(instance, fair, expected)
@@ -75,14 +73,6 @@ def _work(instance: Instance) -> float:
         largest = float(instance.means.max())
         return 0.0 if largest > MAX_POISSON_MEAN else WORK / (1.0 + 0.1 * math.sqrt(largest))
     return WORK
-
-
-def _compiled() -> bool:
-    """Whether simulating needs no compiler: the kernel is loaded, or in the cache."""
-    if not hasattr(simulate_runs, "signatures"):  # the JIT is off
-        return False
-    kept = Path(simulate_runs.stats.cache_path).glob("*.simulate_runs-*.nbc")
-    return bool(simulate_runs.signatures) or any(kept)
 
 
 def approximate(instance: Instance, fair: Allocation, expected: float) -> Duration:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairbai.compiling.entry import patiently
 from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.settling import Settling
 from fairbai.kernels.loop import edges as kernels
@@ -47,7 +48,8 @@ class EdgeScenario(Scenario):
             one.scalars.copy(),
         )
         before = one.state.copy(), one.scalars.copy()
-        kernels.simulate_edges(one.arrays, before, self.task(levels, self._settles), fleet, first, record)
+        simulate = patiently(kernels.simulate_edges, self._is_long(len(record.decided)))
+        simulate(one.all_arrays, before, self.task(levels, self._settles), fleet, first, record)
 
 
 def simulate_edges(

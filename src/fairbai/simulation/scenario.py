@@ -11,6 +11,7 @@ from numba.extending import is_jitted
 from scipy.special import pdtr
 
 from fairbai.allocation import lower_bound
+from fairbai.compiling.entry import is_compiled, patiently
 from fairbai.experiment import Settling
 from fairbai.experiment.experiment import Experiment, checked_seed, default_sampling
 from fairbai.experiment.settling import MAX_LEARNING, checked_settling, settling_choice, settling_code, settling_plan
@@ -31,6 +32,7 @@ from fairbai.simulation.runs import Runs
 from fairbai.stopping import Mixture, StoppingRule
 
 BINS = 1000
+LONG = 30_000.0  # rounds times arms, and ten more, that take about a second as Python
 MAX_POISSON_MEAN = 1e9  # a reward takes about sqrt(mean) steps
 MAX_ROUNDS = 2**53  # counts are exact up to here
 
@@ -98,13 +100,28 @@ class Scenario:
     def _compiled(self, first: int, levels: Array, one: Experiment, record: Record) -> None:
         task = self.task(levels, self._settles)
         arguments = (one.arrays, (one.state.copy(), one.scalars.copy()), task, first, record)
+        long = self._is_long(len(record.decided))
         if not one.python_rates:
-            kernels.simulate_runs(*arguments)
+            patiently(kernels.simulate_for(one.codes), long)(*arguments)
             return
-        failed = kernels.simulate_runs_with(kernels.floors_by(_function(self.instance)), *arguments)
+        simulate = patiently(kernels.simulate_runs_with, long)
+        failed = simulate(kernels.floors_by(_function(self.instance)), *arguments)
         if failed >= 0:
             self.instance.rates.floors(task.truth[rewards.MEAN])  # raises the error that says what is wrong
             raise ValueError(f"rates returned by the custom function differ from one call to the next (run {failed})")
+
+    def _is_long(self, runs: int) -> bool:
+        """Whether so many runs would take long as Python: about a second, by what the lower bound says."""
+        rounds = min(float(self.maximum_rounds), 2.0 * lower_bound(self.instance, min(self.deltas)))
+        return runs * rounds * (10 + self.instance.means.size) > LONG
+
+    def is_compiled(self) -> bool:
+        """Whether the compiled loop is ready for such runs."""
+        one = self.experiment()
+        levels, before = np.empty(len(self.deltas)), (one.state, one.scalars)
+        record = _empty_record(1, len(self.deltas), self.instance.means.size, self.histogram, len(self.grid))
+        loop = kernels.simulate_for(one.codes)
+        return is_compiled(loop, one.arrays, before, self.task(levels, self._settles), 0, record)
 
     def task(self, levels: Array, settles: tuple[int, float]) -> Task:
         """What the kernels are to find out."""

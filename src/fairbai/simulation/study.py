@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairbai.compiling.cache import CACHE_DIRECTORY
 from fairbai.experiment import Settling
 from fairbai.experiment.settling import checked_settling, settling_form
-from fairbai.kernels.jit import CACHE_DIRECTORY
 from fairbai.simulation.extras import needs
 from fairbai.simulation.runs import Runs
 from fairbai.simulation.scenario import Scenario

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from fairbai.compiling.entry import patiently
 from fairbai.kernels.allocation.arms import (
     EXCESS,
     FAR,
@@ -35,6 +36,7 @@ from fairbai.kernels.rates import EPSILON, spare_share, unspent
 
 MAX_POINTS = 200
 AT_FLOOR = 1e-9  # a weight this close to its floor is at it: the accuracy to which a kink is found
+MANY = 10_000  # arms from which on a solve as Python takes longer than compiling
 NEARBY = 0.5  # how far x may have moved since a similar instance, over the number of arms: a wrong guess costs a pass
 
 
@@ -146,9 +148,8 @@ def allocate_in_line(family, problem, start, weights, workspace):
     return arms.best, cost, max(0.0, 1.0 - cost / most) if cost > 0.0 else 0.0, point.r
 
 
-@entry
 def allocate(family, means, scales, floors, start, weights, workspace):
-    """Write w*_p into ``weights``.
+    """Write w*_p into ``weights``: what Python calls.
 
     ``start`` is the r of a similar instance whose solution is in ``weights``, to begin there, or 0. With ties for the
     best arm the allocation is the limit of a vanishing gap: all that the floors leave goes to the tied arms.
@@ -156,12 +157,24 @@ def allocate(family, means, scales, floors, start, weights, workspace):
     Returns:
         The best arm, 1 / T*_p, the certified relative gap between T*_p as returned and its dual bound, and r.
     """
-    means, scales, floors = borrowed(means), borrowed(scales), borrowed(floors)
-    weights, workspace = borrowed(weights), borrowed(workspace)
-    problem = Problem(means, scales, floors, spare_share(floors))
-    if family == GAUSSIAN:  # a constant, so that the compiler drops the other families: twice as fast
-        return allocate_in_line(GAUSSIAN, problem, start, weights, workspace)
-    return allocate_in_line(family, problem, start, weights, workspace)
+    long = means.size > MANY
+    if family == GAUSSIAN:
+        return patiently(allocate_gaussian, long)(means, scales, floors, start, weights, workspace)
+    return patiently(allocate_others, long)(family, means, scales, floors, start, weights, workspace)
+
+
+@entry
+def allocate_gaussian(means, scales, floors, start, weights, workspace):
+    """``allocate`` for Gaussian arms. The family is a constant, and the compiler drops the others: twice as fast."""
+    problem = Problem(borrowed(means), borrowed(scales), borrowed(floors), spare_share(borrowed(floors)))
+    return allocate_in_line(GAUSSIAN, problem, start, borrowed(weights), borrowed(workspace))
+
+
+@entry
+def allocate_others(family, means, scales, floors, start, weights, workspace):
+    """``allocate`` for arms of any other family."""
+    problem = Problem(borrowed(means), borrowed(scales), borrowed(floors), spare_share(borrowed(floors)))
+    return allocate_in_line(family, problem, start, borrowed(weights), borrowed(workspace))
 
 
 @kernel
@@ -191,6 +204,6 @@ def allocate_batch(family, domain, means, scales, floors, results):
             problem = Problem(means[i], scales, floors[i], rest if rest > EPSILON else 0.0)
             solved = allocate_in_line(GAUSSIAN, problem, 0.0, weights[i], workspace)
         else:
-            solved = allocate(family, means[i], scales, floors[i], 0.0, weights[i], workspace)
+            solved = allocate_others(family, means[i], scales, floors[i], 0.0, weights[i], workspace)
         best[i], costs[i], gaps[i], _ = solved
     return -1

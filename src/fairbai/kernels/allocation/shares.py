@@ -1,7 +1,7 @@
 """The optimal shares of a running experiment: without floors, with floors alone or within limits."""
 
 from fairbai.kernels.allocation.arms import Problem
-from fairbai.kernels.allocation.floors import allocate, allocate_in_line
+from fairbai.kernels.allocation.floors import allocate_in_line, allocate_others
 from fairbai.kernels.allocation.limits import LIMITED_ROWS, allocate_within
 from fairbai.kernels.families import BOUNDED, GAUSSIAN
 from fairbai.kernels.jit import kernel
@@ -41,4 +41,4 @@ def optimal_shares(family, fair, state, scalars, start, weights, workspace):
         floors[:] = 0.0
     if family == GAUSSIAN:  # the others are slow enough for a call not to matter
         return allocate_in_line(GAUSSIAN, Problem(means, scales, floors, spare), start, weights, workspace[2:])
-    return allocate(family, means, scales, floors, start, weights, workspace[2:])
+    return allocate_others(family, means, scales, floors, start, weights, workspace[2:])

@@ -12,7 +12,7 @@ import numpy as np
 
 from fairbai.kernels.config import FAMILY, ORIGIN, RULE, RUN, SEED, configure
 from fairbai.kernels.families import BOUNDED
-from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.jit import entry, kernel, subroutine
 from fairbai.kernels.loop.records import give_up, note
 from fairbai.kernels.loop.steps import assign, reconsider, recount
 from fairbai.kernels.sampling.policies import draw_arm
@@ -38,7 +38,7 @@ Fleet = namedtuple("Fleet", "batch follows ledger nodes sizes plan plan_scalars"
 work in: the layers of the nodes, the sizes of the batches on their way, and a state and scalars to plan with."""
 
 
-@entry
+@subroutine
 def _aim_for(codes, params, state, scalars, policy, trials):
     """Add what a rule that tracks would have aimed at in ``trials`` trials that something else makes."""
     if tracks(codes[RULE]) and trials > 0.0:
@@ -49,7 +49,7 @@ def _aim_for(codes, params, state, scalars, policy, trials):
             state[TARGET, a] += (trials - 1.0) * policy[a]
 
 
-@entry
+@subroutine
 def _look_ahead(codes, params, state, scalars, policy, trials, shares):
     """The shares of the next ``trials`` choices of the rule if no reward comes; they are counted as assigned.
 

@@ -5,7 +5,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.jit import kernel, subroutine
 from fairbai.kernels.settling.margins import raise_floors
 from fairbai.kernels.settling.settle import FROZEN, LEARNING, NOT, settle, settling_arm, settling_trials, violation
 from fairbai.kernels.state import ASSIGNED, FLOOR, ROUND, has_limits, learn
@@ -42,7 +42,7 @@ def task_reward(family, task, number, arm, uniform):
     return drifting_reward(family, task.truth, task.drift[row, arm], arm, uniform)
 
 
-@entry
+@subroutine
 def settle_with_margin(config, task, state, scalars, pulls):
     """Settle against raised floors: those of the decision, or those that follow from every reward that comes.
 
@@ -82,7 +82,7 @@ def _stop(config, task, settling, state, scalars, record, place):
     record.violations[place] = violation(state, scalars, task.truth[TRUE_FLOOR], pulls, total)
 
 
-@entry
+@subroutine
 def note(config, task, state, scalars, found, record, place):
     """Note what a round brought.
 
@@ -111,7 +111,7 @@ def note(config, task, state, scalars, found, record, place):
     return column
 
 
-@entry
+@subroutine
 def give_up(config, task, state, scalars, record, place):
     """Note how a run that has had all its rounds stands, for every delta that it could not answer.
 

@@ -102,26 +102,34 @@ def _simulate(family, experiment, before, task, first, custom, record):
     return -1
 
 
-@entry
-def simulate_runs(experiment, before, task, first, record):
-    """Runs ``first``, ``first`` + 1, ... into the rows of ``record``.
+def simulate_for(codes):
+    """The run loop for these codes, which makes the runs ``first``, ``first`` + 1, ... into the rows of ``record``.
 
-    Args:
+    Its arguments:
         experiment: Its arrays: codes, params, state, scalars, policy and workspace.
         before: The state and the scalars of an experiment that has not begun.
         task: What to find out.
         first: The number of the first run.
         record: What is kept.
     """
-    if experiment[0][FAMILY] == GAUSSIAN:  # a constant, so that the compiler drops the other families
-        _simulate(GAUSSIAN, experiment, before, task, first, None, record)
-    else:
-        _simulate(experiment[0][FAMILY], experiment, before, task, first, None, record)
+    return simulate_gaussian if codes[FAMILY] == GAUSSIAN else simulate_others
+
+
+@entry
+def simulate_gaussian(experiment, before, task, first, record):
+    """The loop with Gaussian rewards. The family is a constant, so that the compiler drops the others."""
+    _simulate(GAUSSIAN, experiment, before, task, first, None, record)
+
+
+@entry
+def simulate_others(experiment, before, task, first, record):
+    """The loop with rewards of any other family."""
+    _simulate(experiment[0][FAMILY], experiment, before, task, first, None, record)
 
 
 @entry
 def simulate_runs_with(custom, experiment, before, task, first, record):
-    """``simulate_runs`` with floors by a function of the user, as ``floors_by`` makes it.
+    """The loop with floors by a function of the user, as ``floors_by`` makes it.
 
     Returns:
         The run in which it gave something else than floors, whose means are then in ``truth``; else -1.

@@ -6,7 +6,6 @@ the configuration as two small arrays, so that a call from Python stays cheap.
 
 import numpy as np
 
-from fairbai.kernels.allocation.shares import optimal_shares
 from fairbai.kernels.config import configure
 from fairbai.kernels.jit import borrowed, entry, kernel
 from fairbai.kernels.rates import spare_share
@@ -76,13 +75,6 @@ def reconsider(codes, params, state, scalars, workspace, level):
 def exact_evidence(codes, params, state, scalars):
     """The evidence, exact at every level."""
     return evidence(configure(codes, params), state, scalars, -np.inf)
-
-
-@entry
-def optimal_cost(codes, params, state, scalars, workspace):
-    """1 / T*_p at the present means: how much the GLR grows with every trial, at best."""
-    config, weights = configure(codes, params), np.empty(state.shape[1])
-    return optimal_shares(config.family, True, state, scalars, 0.0, weights, workspace)[1]
 
 
 @entry

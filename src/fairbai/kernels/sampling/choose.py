@@ -33,16 +33,17 @@ from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, ROUND, SPARE, START, UN
 def refresh(config, state, scalars, workspace):
     """Bring the floors and, for the rules that aim at it, the optimal allocation up to date with the means.
 
-    Until every arm has a reward there are no means, and theta-dependent floors are 0.
+    Until every arm has a reward there are no means, and theta-dependent floors are 0. ``workspace`` is None for a rule
+    that never solves: the compiler then leaves the solver out.
     """
     if scalars[UNSEEN] > 0.0:
         return
     fill_floors(config.rate, config.p0, config.temperature, state[MEAN], state[FLOOR])
     if config.rate != CONSTANT:
         scalars[SPARE] = spare_share(state[FLOOR])
-    if config.rule == POSTERIOR_FAIR:
+    if workspace is not None and config.rule == POSTERIOR_FAIR:
         update_shares(config, state, scalars, workspace)
-    elif solves(config.rule):
+    if workspace is not None and solves(config.rule):
         fair, start = is_fair(config.rule), scalars[START]
         scalars[START] = optimal_shares(config.family, fair, state, scalars, start, state[WEIGHT], workspace)[3]
 
@@ -51,7 +52,8 @@ def refresh(config, state, scalars, workspace):
 def choose(config, state, scalars, policy, uniform):
     """The next arm, counted as assigned; -1, and nothing is counted, for a rule that is not known here.
 
-    ``policy`` is where the rules that have one write it; others use it as they like.
+    ``policy`` is where the rules that have one write it, and where those within limits count. It may be None for a
+    rule that does neither: the compiler then leaves out all that needs one.
     """
     arm = _chosen(config, state, scalars, policy, uniform)
     if arm >= 0:
@@ -63,14 +65,12 @@ def choose(config, state, scalars, policy, uniform):
 @kernel
 def _chosen(config, state, scalars, policy, uniform):
     rule, arm = config.rule, -1
-    if has_policy(rule):
-        fill_policy(config, state, scalars, policy)
-    if tracks(rule):
-        arm = track(state, policy)  # counts the policy of this round even if the start of the rule decides
+    if policy is not None:
+        arm = _by_policy(config, state, scalars, policy, uniform)
     if config.origin == FROM_EACH_ARM and scalars[ROUND] < state.shape[1]:
         arm = int(scalars[ROUND])
-    elif draws(rule):
-        arm = draw_arm(policy, uniform)
+    elif arm >= 0:
+        return arm
     elif rule == FAIR_TOP_TWO:
         arm = fair_top_two(config, state, scalars, policy)
     elif rule in (DIRECT, TOP_TWO, LUCB) and scalars[UNSEEN] > 0.0:
@@ -82,6 +82,19 @@ def _chosen(config, state, scalars, policy, uniform):
     elif rule == LUCB:
         arm = lucb(config.family, config.parameter, state, scalars)
     return arm
+
+
+@kernel
+def _by_policy(config, state, scalars, policy, uniform):
+    """The arm that a rule draws from its policy, or that is furthest behind it; -1 for a rule that does neither.
+
+    The policy of a round counts even if the start of the rule decides.
+    """
+    if has_policy(config.rule):
+        fill_policy(config, state, scalars, policy)
+    if tracks(config.rule):
+        return track(state, policy)
+    return draw_arm(policy, uniform) if draws(config.rule) else -1
 
 
 @kernel

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from fairbai.kernels.jit import borrowed, entry, kernel
+from fairbai.kernels.jit import borrowed, kernel, subroutine
 from fairbai.kernels.pairs import transport
 from fairbai.kernels.state import (
     ASSIGNED,
@@ -121,7 +121,7 @@ def _by_evidence(family, margin, state, scalars, counts, group):
     return best if chosen < 0 or pull > 1.0 or free or _headroom(state, number, rival) < 1.0 else chosen
 
 
-@entry
+@subroutine
 def fair_top_two_within(family, margin, state, scalars, counts):
     """An arm behind its floor; else, from a group behind its floor or from all, an unseen arm or by the evidence.
 

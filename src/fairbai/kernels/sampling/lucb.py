@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from fairbai.kernels.families import divergence, domain
-from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.jit import kernel, subroutine
 from fairbai.kernels.state import ASSIGNED, INSIDE, MEAN, OBSERVED, ROUND, SCALE, largest
 
 
@@ -26,7 +26,7 @@ def _upper_end(family, mean, count, scale, bonus):
     return mean + inside
 
 
-@entry
+@subroutine
 def lucb(family, delta, state, scalars):
     """The best arm or the one with the largest upper confidence bound among the others: whichever has fewer trials."""
     count = state.shape[1]

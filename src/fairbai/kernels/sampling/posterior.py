@@ -9,7 +9,7 @@ small, at times that are further and further apart: where each trial is weighted
 import math
 
 from fairbai.kernels.families import BERNOULLI, BOUNDED, variance
-from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.jit import kernel, subroutine
 from fairbai.kernels.special import normal_quantile
 from fairbai.kernels.state import FLOOR, INSIDE, OBSERVED, SCALE, SEEN, SPARE, START, SUM, WEIGHT, bounded_variance
 from fairbai.kernels.stopping.design import COUNTED, SPREAD, estimated
@@ -36,7 +36,7 @@ def update_shares(config, state, scalars, workspace):
         _update(config, state, scalars, workspace)
 
 
-@entry
+@subroutine
 def _update(config, state, scalars, workspace):
     """All updates that are due; after a batch they may be several. ``START`` is the number of rewards of the next."""
     arms = state.shape[1]

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.jit import kernel, subroutine
 from fairbai.kernels.pairs import transport
 from fairbai.kernels.sampling.limits import MAX_LAG, fair_top_two_within
 from fairbai.kernels.state import (
@@ -25,8 +25,8 @@ from fairbai.kernels.state import (
 
 @kernel
 def fair_top_two(config, state, scalars, counts):
-    """Fair anchored top-two, with floors alone or within limits; ``counts`` has one entry per arm."""
-    if has_limits(scalars):
+    """Fair anchored top-two, with floors alone or within limits; ``counts`` then has one entry per arm."""
+    if counts is not None and has_limits(scalars):
         return fair_top_two_within(config.family, config.parameter, state, scalars, counts)
     return _by_floors(config, state, scalars)
 
@@ -95,7 +95,7 @@ def _challenger(family, best, state, scalars, margin):
     return challenger, share, pull, least
 
 
-@entry
+@subroutine
 def _pull_of_tight_arms(family, best, least, state, scalars, margin):
     """H over the arms above their floors whose cost is near the least."""
     top, top_scale, top_count = state[MEAN, best], state[SCALE, best], useful(state, best)

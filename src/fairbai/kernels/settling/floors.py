@@ -2,7 +2,7 @@
 
 import math
 
-from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.jit import kernel, subroutine
 from fairbai.kernels.rates import spare_share
 from fairbai.kernels.state import ASSIGNED, ROUND
 
@@ -41,7 +41,7 @@ def _at_least(state, floors):
     return total
 
 
-@entry
+@subroutine
 def trials_to_floors(state, scalars, floors):
     """The least m such that m further trials, all given to arms that lack some, meet every floor of the total.
 
@@ -70,7 +70,7 @@ def trials_to_floors(state, scalars, floors):
             more = max(more, math.ceil(short / (1.0 - share) - 1e-6))
 
 
-@entry
+@subroutine
 def arm_for_floors(state, floors, total):
     """The arm that lacks most of what it must have of ``total`` trials."""
     spare = spare_share(floors)

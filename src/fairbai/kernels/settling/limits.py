@@ -2,7 +2,7 @@
 
 import math
 
-from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.jit import kernel, subroutine
 from fairbai.kernels.settling.floors import OUT_OF_REACH, ROUNDING, WHOLE, owed, short_of
 from fairbai.kernels.state import ASSIGNED, CEILING, FLOOR, GROUP, GROUP_FLOOR, ROUND, SLACK, count_groups
 
@@ -60,7 +60,7 @@ def _next_total(state, slack, total, needed, possible):
     return total + 1.0 if crowded or may < total else total
 
 
-@entry
+@subroutine
 def trials_to_limits(state, scalars, workspace):
     """The least m such that m further trials can meet every limit; 0 where that is out of reach.
 
@@ -88,7 +88,7 @@ def _most_lacking_group(state, slack, total, counts):
     return lacking
 
 
-@entry
+@subroutine
 def arm_for_limits(state, scalars, total, workspace):
     """The next arm on the way to ``total`` trials.
 
@@ -110,7 +110,7 @@ def arm_for_limits(state, scalars, total, workspace):
     return arm
 
 
-@entry
+@subroutine
 def settle_limits(state, scalars, workspace, pulls):
     """The trials of every arm after settling; returns their sum. ``state`` stays as it was."""
     more = trials_to_limits(state, scalars, workspace)
@@ -126,7 +126,7 @@ def settle_limits(state, scalars, workspace, pulls):
     return total
 
 
-@entry
+@subroutine
 def limit_violation(state, pulls, total, counts):
     """By how much a share is outside its limits, at most."""
     most = 0.0

@@ -32,7 +32,7 @@ def add_variances(below, above, slope, variances):
         variances[a] += change * change
 
 
-@entry
+@kernel
 def add_margins(floors, variances, margin):
     """Raise every floor by ``margin`` standard errors, or by as many as take MARGINS of what the floors leave."""
     total = 0.0

@@ -5,7 +5,7 @@ Here an experiment with floors alone and one with ceilings and groups part ways;
 
 import numpy as np
 
-from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.jit import entry, kernel, subroutine
 from fairbai.kernels.settling.floors import arm_for_floors, floor_violation, settle_floors, trials_to_floors
 from fairbai.kernels.settling.limits import arm_for_limits, limit_violation, settle_limits, trials_to_limits
 from fairbai.kernels.state import has_limits
@@ -33,7 +33,7 @@ def settling_arm(state, scalars, floors, total, workspace):
     return arm_for_floors(state, floors, total)
 
 
-@entry
+@subroutine
 def settle(state, scalars, floors, workspace, pulls):
     """Write the trials of every arm after settling into ``pulls``; returns their sum. ``state`` stays as it was."""
     if has_limits(scalars):

@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from fairbai.kernels.jit import borrowed, entry, kernel
+from fairbai.kernels.jit import borrowed, entry, kernel, subroutine
 from fairbai.kernels.state import COST, RATIO, SCALARS, STATE_ROWS, UNSEEN
 
 COUNT, TOTAL, FORECAST, RESIDUAL, SPREAD, CUBES, REACH = range(STATE_ROWS, STATE_ROWS + 7)
@@ -89,7 +89,7 @@ def bet(state, scalars, arm, reward, probability):
         _fold(state, size, arm)
 
 
-@entry
+@subroutine
 def _fold(state, size, arm):
     """Take the factors of an arm into its logarithms."""
     for row in range(BETS, BETS + 2 * size):
@@ -198,7 +198,7 @@ def pair_score(state, scalars, best, a):
     return _log_mixture(state, scalars, best, a, state[FORECAST, best] - state[FORECAST, a])
 
 
-@entry
+@subroutine
 def design_evidence(state, scalars, level):
     """The least score of the leader against another arm; the same that ``scores.evidence`` returns.
 

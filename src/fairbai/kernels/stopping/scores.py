@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from fairbai.kernels.families import GAUSSIAN, regret, variance
-from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.jit import kernel, subroutine
 from fairbai.kernels.pairs import transport
 from fairbai.kernels.state import COST, INSIDE, MEAN, OBSERVED, PENALTY, RATIO, SCALE, SEEN, SUM, UNSEEN, largest
 from fairbai.kernels.stopping.design import design_evidence, leader
@@ -86,7 +86,7 @@ def evidence(config, state, scalars, level):
     return state[COST, worst] - common, worst, state[COST, worst], 1.0, common
 
 
-@entry
+@subroutine
 def _chance_to_win(config, state, best):
     """-log(1 - P(the best arm is the best)), with independent normal posteriors; -inf while an arm has few rewards.
 
@@ -154,7 +154,7 @@ def _gaussian_factor(kappa, state, best, a):
     return plain / (plain + kappa * (scale / (count * count) + top_scale / (top_count * top_count)))
 
 
-@entry
+@subroutine
 def _least_mixture(config, state, best, level):
     """``evidence`` of the mixture, whose scores have a bound by the GLR: while one is below ``level``, it is enough.
 
@@ -188,7 +188,7 @@ def _mixture_score(config, state, best, a, level):
     return score
 
 
-@entry
+@subroutine
 def _two_sided(config, state, best, a):
     """The score of a pair under ``TWO_SIDED_MIXTURE``."""
     factor = _gaussian_factor(config.kappa, state, best, a) if config.family == GAUSSIAN else 1.0

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from fairbai.kernels.families import parameter, parameter_domain, tilt_unit, tilted
-from fairbai.kernels.jit import entry, kernel
+from fairbai.kernels.jit import kernel, subroutine
 from fairbai.kernels.state import MEAN, OBSERVED, SCALE
 
 STEPS_OF_TILT = np.arange(-14.0, 9.0)
@@ -24,7 +24,7 @@ MAX_ROUNDS = 100
 MAX_DOUBLINGS = 100
 
 
-@entry
+@subroutine
 def one_sided(config, state, arm, side, tie):
     """Logarithm of the martingale of an arm if its parameter is ``tie``, its slope and its curvature in ``tie``.
 
@@ -84,7 +84,7 @@ def _estimates(family, state, best, arm):
     return min(one, other), max(one, other), parameter(family, tie)
 
 
-@entry
+@subroutine
 def _bracket(config, state, best, arm, estimates, slope):
     """Two parameters between which the sum has its minimum over the whole domain.
 
@@ -105,7 +105,7 @@ def _bracket(config, state, best, arm, estimates, slope):
     return -np.inf, np.inf
 
 
-@entry
+@subroutine
 def tie_evidence(config, state, best, arm, level):
     """Logarithm of the least product of the two martingales over all means with which ``arm`` is as good as ``best``.
 

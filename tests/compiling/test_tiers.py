@@ -1,0 +1,179 @@
+"""The two tiers: kernels run as Python until another process has compiled them; only the clock tells them apart."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.processes import run_python
+
+pytestmark = pytest.mark.slow_without_jit
+
+BACKGROUND = {"FAIRBAI_JIT": "background"}
+
+EXPERIMENT = """
+import sys, time
+import numpy as np
+import fairbai as fb
+from fairbai.compiling.tier import tier
+
+ident = fb.Identifier(3, delta=0.05, family="bernoulli", rates=0.2, seed=1)
+rng = np.random.default_rng(1)
+def play(trials):
+    for _ in range(trials):
+        arm = ident.ask()
+        ident.tell(arm, float(rng.random() < (0.5, 0.45, 0.3)[arm]))
+"""
+SWITCH = (
+    EXPERIMENT
+    + """
+play(300)
+before = tier()
+deadline = time.monotonic() + 300
+while tier() != "compiled" and time.monotonic() < deadline:
+    time.sleep(0.1)
+after = tier()
+play(300)
+status = ident.status()
+print(before, after, status.assigned.tolist(), status.glr.hex())
+"""
+)
+WHOLE = EXPERIMENT + "play(600); status = ident.status(); print(tier(), status.assigned.tolist(), status.glr.hex())"
+
+
+def compilers(cache: Path) -> list[int]:
+    """The compilers that work for this cache."""
+    found = subprocess.run(["pgrep", "-f", f"fairbai.compiling.compiler {cache}"], capture_output=True, check=False)
+    return [int(number) for number in found.stdout.split()]
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[Path]:
+    """An empty cache, whose compiler does not outlive the test."""
+    yield tmp_path / "cache"
+    for number in compilers(tmp_path / "cache"):
+        os.kill(number, signal.SIGKILL)
+
+
+def test_switch_in_the_middle_of_an_experiment_changes_nothing(cache: Path) -> None:
+    switched = run_python("-c", SWITCH, FAIRBAI_CACHE_DIR=str(cache), **BACKGROUND).split(maxsplit=2)
+    assert switched[:2] == ["python", "compiled"]
+    off = run_python("-c", WHOLE, FAIRBAI_JIT="off").split(maxsplit=1)
+    assert off[0] == "off"
+    assert switched[2] == off[1]
+
+
+@pytest.mark.system
+def test_several_processes_compile_once(cache: Path) -> None:
+    """They start at once and all wait; one compiler does the work, and each loads the same files."""
+    code = "import fairbai as fb; fb.solve(fb.Instance([1.0, 0.0]))"
+    variables = {**os.environ, "FAIRBAI_CACHE_DIR": str(cache), "FAIRBAI_JIT": "wait"}
+    started = [subprocess.Popen([sys.executable, "-c", code], env=variables) for _ in range(3)]
+    assert [process.wait(timeout=300) for process in started] == [0, 0, 0]
+    (log,) = cache.rglob("log")
+    assert log.read_text().count("allocate_gaussian: ") == 1
+    assert len(list(cache.rglob("*.nbc"))) == 1
+
+
+@pytest.mark.system
+def test_compiler_ends_soon_after_its_last_client(cache: Path) -> None:
+    """The client asks for a kernel that takes long, and ends: the compiler follows within 30 s."""
+    code = """
+import fairbai as fb
+fb.simulate(fb.Instance([1.0, 0.0]), 0.1, runs=1, maximum_rounds=5)
+"""
+    run_python("-c", code, FAIRBAI_CACHE_DIR=str(cache), **BACKGROUND)
+    assert compilers(cache)
+    deadline = time.monotonic() + 30.0
+    while compilers(cache) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not compilers(cache)
+
+
+def test_killed_compiler_is_started_again_a_few_times(cache: Path) -> None:
+    """Each time it is killed; after three starts the experiment stays in Python, and goes on."""
+    killed = (
+        EXPERIMENT
+        + """
+import os, signal, subprocess
+from fairbai.compiling import entry, requests
+deaths, deadline = 0, time.monotonic() + 60
+while not requests._client.gave_up and time.monotonic() < deadline:
+    play(1)
+    found = subprocess.run(["pgrep", "-f", f"fairbai.compiling.compiler {sys.argv[1]}"], capture_output=True)
+    for number in found.stdout.split():
+        os.kill(int(number), signal.SIGKILL)
+        deaths += 1
+    time.sleep(0.05)
+play(10)
+print(deaths, requests._client.gave_up, tier())
+"""
+    )
+    deaths, gave_up, tier = run_python("-c", killed, str(cache), FAIRBAI_CACHE_DIR=str(cache), **BACKGROUND).split()
+    assert int(deaths) == 3
+    assert (gave_up, tier) == ("True", "python")
+
+
+def test_directory_that_cannot_be_written_means_python(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    found = run_python("-c", WHOLE, FAIRBAI_CACHE_DIR=str(blocked), **BACKGROUND).split(maxsplit=1)
+    off = run_python("-c", WHOLE, FAIRBAI_JIT="off").split(maxsplit=1)
+    assert found[1] == off[1]
+
+
+@pytest.mark.system
+def test_long_work_waits_and_says_so(cache: Path) -> None:
+    """Without tqdm and without a terminal: plain lines on standard error."""
+    code = "import fairbai as fb; print(len(fb.simulate(fb.Instance([0.5, 0.0]), 0.1, runs=20_000)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "FAIRBAI_CACHE_DIR": str(cache), **BACKGROUND},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    assert done.stdout.split() == ["20000"]
+    lines = done.stderr.splitlines()
+    assert any("compiling for this machine, once: simulate_gaussian" in line for line in lines)
+    assert lines[-1].startswith("fairbai: compiled after")
+
+
+@pytest.mark.system
+def test_nobody_can_compile_and_long_work_is_done_all_the_same(tmp_path: Path) -> None:
+    """It is compiled in the process itself, and kept nowhere."""
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    code = "import fairbai as fb; print(fb.solve(fb.Instance([1.0] + [0.0] * 20_000)).best_arm)"
+    assert run_python("-c", code, FAIRBAI_CACHE_DIR=str(blocked), **BACKGROUND).split() == ["0"]
+
+
+def test_unknown_mode_is_refused() -> None:
+    code = "import fairbai as fb; fb.solve"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "FAIRBAI_JIT": "sometimes"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "FAIRBAI_JIT must be background, wait or off, got 'sometimes'" in done.stderr
+
+
+@pytest.mark.system
+def test_progress_is_a_note_that_others_read(cache: Path) -> None:
+    run_python("-c", "import fairbai as fb; fb.solve(fb.Instance([1.0, 0.0]))", FAIRBAI_CACHE_DIR=str(cache))
+    (note,) = cache.rglob("progress")
+    found = json.loads(note.read_text())
+    assert found["kernel"] == "allocate_gaussian"
+    assert found["of"] > 5
+    assert found["done"] > 5
