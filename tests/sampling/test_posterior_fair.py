@@ -15,6 +15,7 @@ from fairbai.kernels.stopping.design import SPREAD
 from fairbai.sampling import PosteriorFair
 
 FLOORS = np.array([0.1, 0.2, 0.15])
+LEAST = 0.05
 
 
 def naive_shares(ident: fb.Identifier, x: np.ndarray, due: int) -> np.ndarray:
@@ -35,7 +36,7 @@ def naive_shares(ident: fb.Identifier, x: np.ndarray, due: int) -> np.ndarray:
         ratio = (1 + ratio) ** (1 / (arms + 1))
     alphas = ratio ** -np.arange(1.0, arms + 1.0)
     for _ in range(2):
-        policy, slope = FLOORS + spare * x, np.zeros(arms)
+        policy, slope = FLOORS + spare * (LEAST / arms + (1.0 - LEAST) * x), np.zeros(arms)
         for j in range(1, 17):
             uniforms = (0.5 + (due * 16 + j) * alphas) % 1.0
             drawn = means + 1.5 * errors * norm.ppf(uniforms)
@@ -45,20 +46,20 @@ def naive_shares(ident: fb.Identifier, x: np.ndarray, due: int) -> np.ndarray:
             rival = int(times.argmax())
             for arm in (best, rival):
                 slope[arm] += noise[arm] / policy[arm] ** 2 / both[rival]
-        x = np.maximum(x, 1e-6) * (slope / 16 + 1e-3) ** 0.25
-        x = 0.01 / arms + 0.99 * x / x.sum()
+        x = x * (slope / 16 + 1e-3) ** 0.25
+        x = 1e-3 + (1.0 - 1e-3 * arms) * x / x.sum()
     return x
 
 
 @pytest.mark.parametrize("stopping", [fb.stopping.DesignBased(0.05), fb.stopping.Mixture()])
 def test_policy_is_as_described(stopping: Any) -> None:
     rng = np.random.default_rng(2)
-    ident = fb.Identifier(3, 1e-9, "bernoulli", rates=FLOORS, sampling=PosteriorFair(), stopping=stopping)
+    ident = fb.Identifier(3, 1e-9, "bernoulli", rates=FLOORS, sampling=PosteriorFair(LEAST), stopping=stopping)
     spare = 1.0 - FLOORS.sum()
     x, due = np.full(3, 1 / 3), 10
     for number in range(1, 121):
         trial = ident.ask_trial()
-        policy = FLOORS + spare * x
+        policy = FLOORS + spare * (LEAST / 3 + (1.0 - LEAST) * x)
         assert trial.probability == pytest.approx(policy[trial.arm], rel=1e-9)
         np.testing.assert_allclose(ident.policy(5), policy, rtol=1e-9)
         ident.tell(trial, float(rng.random() < [0.6, 0.5, 0.3][trial.arm]))
@@ -69,7 +70,14 @@ def test_policy_is_as_described(stopping: Any) -> None:
 
 def test_guarantees() -> None:
     rule = PosteriorFair()
-    np.testing.assert_allclose(rule.guarantees(fb.rates.Constant(0.2), 3), 0.2 + 0.01 * 0.4 / 3)
+    np.testing.assert_allclose(rule.guarantees(fb.rates.Constant(0.2), 3), 0.2)  # type: ignore[arg-type]
+    np.testing.assert_allclose(rule.guarantees(fb.rates.Constant(0.01), 5), 0.05)  # type: ignore[arg-type]
+    tuned = PosteriorFair.for_bet(0.1, fb.rates.Constant(0.02), 2)
+    np.testing.assert_allclose(tuned.guarantees(fb.rates.Constant(0.02), 2), 0.17, rtol=1e-2)  # type: ignore[arg-type]
+    assert PosteriorFair.for_bet(0.1, fb.rates.Constant(0.2), 2) == PosteriorFair(0.0)
+    assert PosteriorFair.for_bet(0.9, fb.rates.Constant(0.2), 2) == PosteriorFair(1.0)
+    with pytest.raises(ValueError, match=r"least must be in \[0, 1\], got 2"):
+        PosteriorFair(2)
     full = fb.rates.Constant([0.5, 0.5])
     assert rule.guarantees(full, 2).tolist() == [0.5, 0.5]  # type: ignore[union-attr]
     ident = fb.Identifier(2, 0.1, "bernoulli", rates=full, sampling=rule)
@@ -89,7 +97,7 @@ def test_shares_come_near_the_optimum_and_stay_above_the_guarantee() -> None:
     ident = fb.Identifier(3, 1e-300, "bernoulli", rates=0.1, sampling=PosteriorFair(), stopping="design_based")
     for _ in range(120):
         policy = ident.policy(1000)
-        assert policy.min() >= 0.1 + 0.01 * 0.7 / 3 - 1e-12
+        assert policy.min() >= 0.1 - 1e-12
         pulls = np.round(1000 * policy)
         ident.tell_batch(pulls, np.round(pulls * means), probabilities=policy)
     assert np.abs(ident.policy(1) - fb.solve(instance).weights).max() < 0.03

@@ -32,13 +32,16 @@ def counted(rule: DesignBased, least: Any, trials: Trials) -> tuple[np.ndarray, 
 
 
 def naive_predictions(arms: int, trials: Trials) -> np.ndarray:
-    """The prediction of every arm before every trial."""
-    found = []
-    for t in range(len(trials)):
-        before = trials[:t]
-        pool = (sum(reward for _, reward, _ in before) + 0.5) / (t + 1)
-        own = [[reward for a, reward, _ in before if a == arm] for arm in range(arms)]
-        found.append([(sum(rewards) + 5 * pool) / (len(rewards) + 5) for rewards in own])
+    """The prediction of every arm before every trial: a common level that forgets, and an offset of the arm."""
+    found, offsets, above = [], [], [[] for _ in range(arms)]
+    level = 0.5
+    for t, (arm, reward, _) in enumerate(trials, 1):
+        now = np.array([sum(own) / (len(own) + 5.0) for own in above])
+        found.append(np.clip(level + now, 0.0, 1.0))
+        offsets.append(reward - now[arm])
+        ages = 0.99 ** np.arange(t, -1.0, -1.0)
+        level = float((ages * [0.5, *offsets]).sum() / ages.sum())
+        above[arm].append(reward - level)
     return np.array(found)
 
 

@@ -51,7 +51,7 @@ def prepared(stopping: DesignBased, least: Array, state: Array, scalars: Array) 
     bets, weights = stopping.grid(least)
     more = np.zeros((kernels.BETS - rows.STATE_ROWS + 4 * bets.size, least.size))
     grid = np.concatenate([bets, np.log(weights), np.log(np.cumsum(weights))])
-    larger, longer = np.concatenate([state, more]), np.concatenate([scalars, np.zeros(2), grid])
+    larger, longer = np.concatenate([state, more]), np.concatenate([scalars, [0.0, 0.5, 1.0], grid])
     larger[kernels.REACH] = (bets[:, None] <= least * kernels.EDGE * (1.0 + 1e-12)).sum(axis=0)
     larger[kernels.BETS + 2 * bets.size :] = 1.0
     return larger, longer

@@ -65,7 +65,9 @@ class Experiment:
         self.family = family
         self.rates = Constant() if rates is None else rates
         self.stopping = Mixture() if stopping is None else StoppingRule.of(stopping)
-        self.sampling = default_sampling(self.stopping, self.rates) if sampling is None else SamplingRule.of(sampling)
+        self.sampling = (
+            default_sampling(self.stopping, self.rates, arms) if sampling is None else SamplingRule.of(sampling)
+        )
         self.stopping.check(self.family)
         _check_unit(self.family, self.rates)
         seed = checked_seed(seed)
@@ -266,11 +268,15 @@ class Experiment:
         self.scalars[rows.SLACK] = limits.slack
 
 
-def default_sampling(stopping: StoppingRule, rates: Rate) -> SamplingRule:
+def default_sampling(stopping: StoppingRule, rates: Rate, arms: int) -> SamplingRule:
     """The sampling rule of an experiment that names none."""
-    if not stopping.drift_proof:
+    if not isinstance(stopping, DesignBased):
         return FairTopTwo()
-    return FairTrackAndStop(tracking="sampled", start="policy") if isinstance(rates, Bounded) else PosteriorFair()
+    if isinstance(rates, Bounded):
+        return FairTrackAndStop(tracking="sampled", start="policy")
+    if stopping.bet is None or not isinstance(rates, Constant):
+        return PosteriorFair()
+    return PosteriorFair.for_bet(stopping.bet, rates, arms)
 
 
 def _check_unit(family: Family, rates: Rate) -> None:

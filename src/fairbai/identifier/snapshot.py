@@ -116,8 +116,8 @@ def _rows(experiment: Experiment) -> dict[str, int]:
 
 def _design(experiment: Experiment) -> dict[str, Any]:
     """The evidence that survives drift; its grid follows from the configuration."""
-    counted, pool = experiment.scalars[[design.COUNTED, design.POOL]].tolist()
-    return {"counted": counted, "pool": pool, "rows": experiment.state[rows.STATE_ROWS :].tolist()}
+    counted, level, memory = experiment.scalars[design.COUNTED : design.GRID].tolist()
+    return {"counted": counted, "level": level, "memory": memory, "rows": experiment.state[rows.STATE_ROWS :].tolist()}
 
 
 def _restore_design(experiment: Experiment, form: dict[str, Any]) -> None:
@@ -127,8 +127,9 @@ def _restore_design(experiment: Experiment, form: dict[str, Any]) -> None:
     for row, values in zip(state, form["rows"], strict=True):
         row[:] = array("design", values, row.size)
     experiment.state[design.REACH] = reach
-    for name, place in (("counted", design.COUNTED), ("pool", design.POOL)):
+    for name, place in (("counted", design.COUNTED), ("memory", design.MEMORY)):
         experiment.scalars[place] = number(name, form[name], 0.0, 1e300, "at least 0")
+    experiment.scalars[design.LEVEL] = number("level", form["level"], -1e300, 1e300, "a finite number")
 
 
 def read(

@@ -90,7 +90,7 @@ class Plan:
         if stopping is None:
             return math.nan
         arms, rates = self.instance.means.size, self.instance.rates
-        least = default_sampling(stopping, rates).guarantees(rates, arms)  # type: ignore[arg-type]  # known floors
+        least = default_sampling(stopping, rates, arms).guarantees(rates, arms)  # type: ignore[arg-type]  # known floors
         return design_trials(self.instance, stopping, self.delta, np.asarray(least))
 
     @property

@@ -211,7 +211,7 @@ def make_scenario(
     scenario = Scenario(
         instance,
         checked,
-        default_sampling(rule, instance.rates) if sampling is None else SamplingRule.of(sampling),
+        default_sampling(rule, instance.rates, instance.means.size) if sampling is None else SamplingRule.of(sampling),
         rule,
         checked_settling(settle),
         checked_seed(seed),

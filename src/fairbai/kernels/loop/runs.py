@@ -69,6 +69,13 @@ def _custom_floors(custom, state, scalars):
 
 
 @kernel
+def _bet_on(config, state, scalars, arm, earned, policy):
+    """Count a drawn trial for a stop that survives drift. Where there is no policy, there is no such stop."""
+    if policy is not None and config.stopping == DESIGN_BASED:
+        bet(state, scalars, arm, earned, policy[arm])
+
+
+@kernel
 def _simulate(family, experiment, before, task, first, custom, record):
     codes, params, state = borrowed(experiment[0]), borrowed(experiment[1]), borrowed(experiment[2])
     scalars, policy, workspace = borrowed(experiment[3]), borrowed(experiment[4]), borrowed(experiment[5])
@@ -87,8 +94,7 @@ def _simulate(family, experiment, before, task, first, custom, record):
                 break  # a rule that has no kernel
             earned = task_reward(family, task, number, arm, for_reward)
             count_reward(config, state, scalars, arm, earned)
-            if config.stopping == DESIGN_BASED:
-                bet(state, scalars, arm, earned, policy[arm])
+            _bet_on(config, state, scalars, arm, earned, policy)
             if custom is not None and scalars[UNSEEN] == 0.0 and not _custom_floors(custom, state, scalars):
                 truth[0] = state[MEAN]
                 return config.run

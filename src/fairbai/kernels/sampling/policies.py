@@ -18,7 +18,7 @@ def fill_policy(config, state, scalars, policy):
     elif config.rule == UNIFORM_FAIR:
         _fill_uniform_fair(state, scalars, policy)
     elif config.rule == POSTERIOR_FAIR:
-        fill_posterior_fair(state, scalars, policy)
+        fill_posterior_fair(config, state, scalars, policy)
     elif config.rule in (FAIR_SAMPLED, FAIR_CUMULATIVE) and has_limits(scalars):
         _mix_with_centre(_exploration(scalars), state, policy)
     elif config.rule in (FAIR_SAMPLED, FAIR_CUMULATIVE):

@@ -20,21 +20,23 @@ import numpy as np
 from fairbai.kernels.jit import borrowed, entry, kernel, subroutine
 from fairbai.kernels.state import COST, RATIO, SCALARS, STATE_ROWS, UNSEEN
 
-COUNT, TOTAL, FORECAST, RESIDUAL, SPREAD, CUBES, REACH = range(STATE_ROWS, STATE_ROWS + 7)
+COUNT, DEVIATION, FORECAST, RESIDUAL, SPREAD, CUBES, REACH = range(STATE_ROWS, STATE_ROWS + 7)
 BETS = STATE_ROWS + 7
-"""Rows of the state: drawn trials of the arm and the sum of their rewards; the sum M of its predictions over all
-trials; the sums of its residuals, of their squares and of their cubes; and how many lambdas of the grid, from the least
-on, are small enough for the arm. Then four rows per lambda: the logarithms U and D, and the factors that are not yet in
-them."""
+"""Rows of the state: drawn trials of the arm, and how far their rewards were above the common level at the time, in
+sum; the sum M of its predictions over all trials; the sums of its residuals, of their squares and of their cubes; and
+how many lambdas of the grid, from the least on, are small enough for the arm. Then four rows per lambda: the logarithms
+U and D, and the factors that are not yet in them."""
 
-COUNTED, POOL = SCALARS, SCALARS + 1
-GRID = SCALARS + 2
-"""Scalars: drawn trials of all arms and the sum of their rewards. Then the grid: all lambdas, rising; the logarithms of
+COUNTED, LEVEL, MEMORY = range(SCALARS, SCALARS + 3)
+GRID = SCALARS + 3
+"""Scalars: drawn trials of all arms; the common level of the rewards now, as a sum with weights that fall with age, and
+the sum of these weights. Then the grid: all lambdas, rising; the logarithms of
 their weights; and the logarithms of the sums of the weights up to each."""
 
 FOLD = 32  # trials of an arm after which its factors, each from 2^-10 to 2, are taken into the logarithms
 EDGE = 1.0 - 2.0**-10  # the most that lambda |r| may be
-SHRINK = 5.0  # rewards that the mean of all arms counts as, in the prediction of each
+SHRINK = 5.0  # trials at the common level that every arm is given in its prediction
+FORGET = 0.01  # of the common level with every trial: it follows a drift that all arms share
 STEPS = 60  # of a bisection
 
 
@@ -46,9 +48,14 @@ def grid_size(scalars):
 
 @kernel
 def prediction(state, scalars, arm):
-    """The mean of an arm so far, with the mean of all arms added as if it were five rewards: in [0, 1]."""
-    pool = (scalars[POOL] + 0.5) / (scalars[COUNTED] + 1.0)
-    return (state[TOTAL, arm] + SHRINK * pool) / (state[COUNT, arm] + SHRINK)
+    """The common level now, and by how much the arm has been above it: in [0, 1]."""
+    return min(max(scalars[LEVEL] / scalars[MEMORY] + _offset(state, arm), 0.0), 1.0)
+
+
+@kernel
+def _offset(state, arm):
+    """By how much an arm has been above the common level on average, with five zeros added."""
+    return state[DEVIATION, arm] / (state[COUNT, arm] + SHRINK)
 
 
 @kernel
@@ -81,9 +88,10 @@ def bet(state, scalars, arm, reward, probability):
     state[RESIDUAL, arm] += residual
     state[SPREAD, arm] += residual * residual
     state[CUBES, arm] += residual * residual * residual
-    state[TOTAL, arm] += reward
+    scalars[LEVEL] += reward - _offset(state, arm) - FORGET * scalars[LEVEL]
+    scalars[MEMORY] += 1.0 - FORGET * scalars[MEMORY]
+    state[DEVIATION, arm] += reward - scalars[LEVEL] / scalars[MEMORY]
     state[COUNT, arm] += 1.0
-    scalars[POOL] += reward
     scalars[COUNTED] += 1.0
     if state[COUNT, arm] % FOLD == 0.0:
         _fold(state, size, arm)
@@ -110,11 +118,16 @@ def count_bets(state, scalars, pulls, sums, squares, probabilities, binary):
     The predictions are those before the batch. Rewards 0 and 1 (``binary``) have their bets in closed form; of others
     log(1 + x) >= x - x^2 (-log(1 - c) - c) / c^2 for x >= -c is counted, where c is the most that they can lose.
     """
-    size, trials = grid_size(scalars), pulls.sum()
+    size, trials, above = grid_size(scalars), pulls.sum(), 0.0
     means = np.empty(pulls.size)
     for a in range(pulls.size):
         means[a] = prediction(state, scalars, a)
         state[FORECAST, a] += trials * means[a]
+        above += sums[a] - pulls[a] * _offset(state, a)
+    left = (1.0 - FORGET) ** trials
+    weight = (1.0 - left) / FORGET
+    scalars[LEVEL] = left * scalars[LEVEL] + weight * above / trials
+    scalars[MEMORY] = left * scalars[MEMORY] + weight
     for a in range(pulls.size):
         if pulls[a] > 0.0:
             _fold(state, size, a)
@@ -137,9 +150,8 @@ def count_bets(state, scalars, pulls, sums, squares, probabilities, binary):
                 state[CUBES, a] += sums[a] * won * won * won - (pulls[a] - sums[a]) * lost * lost * lost
             state[RESIDUAL, a] += residual
             state[SPREAD, a] += spread
-            state[TOTAL, a] += sums[a]
+            state[DEVIATION, a] += sums[a] - pulls[a] * scalars[LEVEL] / scalars[MEMORY]
             state[COUNT, a] += pulls[a]
-            scalars[POOL] += sums[a]
     scalars[COUNTED] += trials
 
 
