@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import identifier, past, service, simulation, solver, wireless
+from benchmarks import first_minute, identifier, past, service, simulation, solver, wireless
 from benchmarks.machine import Watch
 from benchmarks.measure import HEADER, Ratio, line, markdown
 
@@ -21,6 +21,7 @@ SUITES: dict[str, Callable[[], Iterator[Ratio]]] = {
     "past": past.suite,
     "wireless": wireless.suite,
     "service": service.suite,
+    "first-minute": first_minute.suite,
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")
 

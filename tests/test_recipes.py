@@ -126,7 +126,7 @@ for rule in [None, *proved]:  # None is the default
 
 def test_a_fifth_family_is_simulated_stopped_and_refused(copy: Copy) -> None:
     kernels = "kernels/families.py"
-    copy.replace(kernels, "EXPONENTIAL = range(4)", "EXPONENTIAL, GEOMETRIC = range(5)")
+    copy.replace(kernels, "BOUNDED = range(5)", "BOUNDED, GEOMETRIC = range(6)")
     copy.branch(kernels, "domain", "    if family == GEOMETRIC:\n        return 0.0, math.inf\n")
     copy.branch(kernels, "moved_inside", "    if family == GEOMETRIC:\n        return max(mean, edge)\n")
     entropy = "relative_entropy(mean, other, change) - relative_entropy(1.0 + mean, 1.0 + other, change)"
@@ -139,14 +139,14 @@ def test_a_fifth_family_is_simulated_stopped_and_refused(copy: Copy) -> None:
     copy.replace("problems/__init__.py", '"Gaussian", ', '"Gaussian", "Geometric", ')
     copy.replace("__init__.py", "Gaussian, Instance, ", "Gaussian, Geometric, Instance, ")
     copy.replace("__init__.py", '    "Gaussian",\n', '    "Gaussian",\n    "Geometric",\n')
-    copy.replace("cli/completion.py", '"poisson", "exponential"]', '"poisson", "exponential", "geometric"]')
+    copy.replace("cli/completion.py", '"exponential", "bounded"]', '"exponential", "bounded", "geometric"]')
     copy.run(USE_OF_THE_FAMILY)
     assert copy.touched == named("family") - {"stopping/rules.py", "kernels/doubts.py"}  # which are for a proof
 
 
 def test_a_family_that_is_only_half_added_gives_nan(copy: Copy) -> None:
     """Without its branches, it has no rewards and no allocation, and certainly not those of another family."""
-    copy.replace("kernels/families.py", "EXPONENTIAL = range(4)", "EXPONENTIAL, GEOMETRIC = range(5)")
+    copy.replace("kernels/families.py", "BOUNDED = range(5)", "BOUNDED, GEOMETRIC = range(6)")
     copy.append("problems/families.py", f"\n{GEOMETRIC}")
     copy.run("""
 import math
@@ -225,7 +225,9 @@ assert runs.shares.tolist() == [[[0.4, 0.3, 0.3], [1 / 3] * 3]] * 2
 
 
 def test_a_sampling_rule_runs_in_the_compiled_loop_and_in_an_identifier(copy: Copy) -> None:
-    copy.replace("kernels/sampling/rules.py", "LUCB, PYTHON = range(9)", "LUCB, PYTHON, ROUND_ROBIN = range(10)")
+    copy.replace(
+        "kernels/sampling/rules.py", "POSTERIOR_FAIR = range(8, 10)", "POSTERIOR_FAIR, ROUND_ROBIN = range(8, 11)"
+    )
     choose = "kernels/sampling/choose.py"
     copy.replace(choose, "    LUCB,\n", "    LUCB,\n    ROUND_ROBIN,\n")
     last = "    elif rule == LUCB:\n"
@@ -271,13 +273,13 @@ else:
 
 def test_a_stopping_rule_stops_and_refuses(copy: Copy) -> None:
     kernels = "kernels/stopping/scores.py"
-    copy.replace(kernels, "TWO_SIDED_MIXTURE = range(6)", "TWO_SIDED_MIXTURE, PATIENT = range(7)")
+    copy.replace(kernels, "CHANCE_TO_WIN = range(5, 8)", "CHANCE_TO_WIN, PATIENT = range(5, 9)")
     copy.branch(kernels, "penalty", "    if rule == PATIENT:\n        return 4.0 * math.log(4.0 + math.log(count))\n")
     pairs = "(PAIRWISE_GAUSSIAN, KAUFMANN_KOOLEN_PAIRWISE, TWO_SIDED_MIXTURE)"
     copy.replace(kernels, pairs, pairs.replace(")", ", PATIENT)"))
     copy.append("stopping/rules.py", PATIENT)
     copy.replace("stopping/__init__.py", "    PairwiseGaussian,\n", "    PairwiseGaussian,\n    Patient,\n")
-    copy.replace("stopping/__init__.py", '"PairwiseGaussian", ', '"PairwiseGaussian", "Patient", ')
+    copy.replace("stopping/__init__.py", '    "PairwiseGaussian",\n', '    "PairwiseGaussian",\n    "Patient",\n')
     copy.run(USE_OF_THE_STOPPING_RULE)
     assert copy.touched == named("stopping rule")
 

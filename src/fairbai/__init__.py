@@ -24,10 +24,10 @@ if TYPE_CHECKING:
         solve,
         solve_batch,
     )
-    from fairbai.experiment import Doubt, Settling
+    from fairbai.experiment import Averages, Doubt, Settling
     from fairbai.identifier import Identifier, Status, Trial
     from fairbai.planning import Plan, plan
-    from fairbai.problems import Bernoulli, Exponential, Gaussian, Instance, Poisson, rates
+    from fairbai.problems import Bernoulli, Bounded, Exponential, Gaussian, Instance, Poisson, drifts, rates
     from fairbai.simulation import Runs, Study, Summary, simulate, sweep
 
 __version__ = "0.1.0"
@@ -35,7 +35,9 @@ __version__ = "0.1.0"
 __all__ = [
     "Allocation",
     "AllocationBatch",
+    "Averages",
     "Bernoulli",
+    "Bounded",
     "Doubt",
     "Exponential",
     "Gaussian",
@@ -50,6 +52,7 @@ __all__ = [
     "Study",
     "Summary",
     "Trial",
+    "drifts",
     "environments",
     "lower_bound",
     "plan",

@@ -9,11 +9,14 @@ import pytest
 from numpy.typing import NDArray
 
 import fairbai as fb
-from tests.cases import FAMILIES
+from tests.cases import FAMILIES as ALL_FAMILIES
 from tests.oracle import extended
 from tests.oracle.instances import OracleInstance
 
 Floats = NDArray[np.float64]
+
+FAMILIES = {kind: family for kind, family in ALL_FAMILIES.items() if kind != "bounded"}
+"""Those with an allocation problem of their own: bounded arms have that of Bernoulli or Gaussian ones."""
 
 
 def near(value: Any, rel: float) -> Any:

@@ -34,7 +34,7 @@ def offered(script: str, *words: str) -> list[str]:
         ("keys create --role ", "admin writer reader"),
         ("keys create --role writer --na", "--name"),
         ("solve --f", "--file --family --floors"),
-        ("solve --family b", "bernoulli"),
+        ("solve --family b", "bernoulli bounded"),
         ("solve --rates inv", "inverse_gap"),
         ("solve --file ", ""),  # bash itself offers files where a script offers nothing
         ("solve --means 1 0 --del", "--delta"),

@@ -287,7 +287,7 @@ def test_plan_needs_a_family(capsys: Capture) -> None:
         ("--means 1 2 --family bernoulli", "means must be in (0, 1) for bernoulli arms, got 1.0 for arm 0"),
         (
             "--means 1 2 --family cauchy",
-            "family must be one of bernoulli, exponential, gaussian, poisson, got 'cauchy'",
+            "family must be one of bernoulli, bounded, exponential, gaussian, poisson, got 'cauchy'",
         ),
         ("--means 1 2 --family poisson --variance 2", "poisson takes no parameters, got 'variance'"),
         ("--means 1 2 --variance 0", "variance must be positive, got 0.0 for arm 0"),

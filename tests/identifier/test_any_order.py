@@ -34,7 +34,7 @@ ARMS = ("a", "b", "c")
 def rewards(kind: str, arm: str) -> st.SearchStrategy[float]:
     """Arm a is so much better that the experiment ends soon; but not always."""
     lift = 3.0 if arm == "a" else 0.0
-    if kind == "bernoulli":
+    if kind in ("bernoulli", "bounded"):
         return st.sampled_from([1.0] * 9 + [0.0] if arm == "a" else [0.0] * 9 + [1.0])
     if kind == "poisson":
         return st.integers(0, 3).map(lambda value: value + 4.0 * lift)

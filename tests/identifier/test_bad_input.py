@@ -35,7 +35,7 @@ NAN, INF = math.nan, math.inf
         ({"arms": ["a", None]}, "arms must have labels that are strings or whole numbers, got None"),
         ({"arms": ["a", ["b"]]}, r"arms must have labels that are strings or whole numbers, got \['b'\]"),
         ({"family": None}, 'family must be given: "bernoulli" for clicks, .* "gaussian", with its variance, for'),
-        ({"family": "normal"}, "family must be one of bernoulli, exponential, gaussian, .*, got 'normal'"),
+        ({"family": "normal"}, "family must be one of bernoulli, bounded, exponential, gaussian, .*, got 'normal'"),
         ({"family": fb.Bernoulli}, "family must be a Family, its kind or its JSON form, got <class"),
         ({"family": fb.Gaussian([1.0, 2.0])}, r"variance must have one entry per arm \(3\), got 2"),
         ({"rates": "even"}, "rates must be one of .*, got 'even'"),

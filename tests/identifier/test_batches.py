@@ -13,7 +13,7 @@ import fairbai as fb
 from tests.simulation.cases import RULES
 
 MEANS = np.array([1.0, 0.6, 0.2])
-DRAWN = ("f-tas", "f-tas from the policy", "uniform")
+DRAWN = ("f-tas", "f-tas from the policy", "uniform", "uniform from the policy", "posterior fair")
 
 
 def begun(rule: str = "fair top-two", trials: int = 40, **settings: Any) -> fb.Identifier:

@@ -190,3 +190,20 @@ def test_a_plan_is_json_and_cannot_be_changed() -> None:
     assert set(form["quantiles"]) == {"p10", "p50", "p90", "runs"}
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.delta = 0.1  # type: ignore[misc]
+
+
+def test_the_stop_for_means_that_change() -> None:
+    """About what simulations take (1,610 and 13,300 trials), tuned to the instance; nothing where it cannot be used."""
+    for means, expected in (([0.30, 0.22, 0.15], 1610.0), ([0.12, 0.10, 0.09], 13_300.0)):
+        found = fb.plan(means, "bernoulli", rates=0.2)
+        assert found.design_based == fb.stopping.DesignBased.for_instance(found.instance)
+        assert found.drift_proof == pytest.approx(expected, rel=0.25)
+    bounded = fb.plan([3.0, 3.4], fb.Bounded(1, 5, variance=1.0), rates=0.3)
+    assert bounded.drift_proof < bounded.proved  # which pays for the largest variance
+    for other in (
+        fb.plan([0.3, 0.2], "bernoulli"),
+        fb.plan([0.3, 0.2], "gaussian", rates=0.2),
+        fb.plan([0.3, 0.2], "bernoulli", rates=fb.rates.InverseGap(0.5)),
+    ):
+        assert other.design_based is None
+        assert math.isnan(other.drift_proof)

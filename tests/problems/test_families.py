@@ -22,6 +22,7 @@ VARIANCES = {
     "bernoulli": MEANS * (1 - MEANS),
     "poisson": MEANS,
     "exponential": MEANS**2,
+    "bounded": MEANS * (1 - MEANS),
 }
 
 
@@ -151,6 +152,7 @@ def definition(kind: str, mean: float, other: float) -> float:
         formulas = {
             "gaussian": lambda: (p - q) ** 2 / 4,
             "bernoulli": lambda: p * mpmath.log(p / q) + (1 - p) * mpmath.log((1 - p) / (1 - q)),
+            "bounded": lambda: p * mpmath.log(p / q) + (1 - p) * mpmath.log((1 - p) / (1 - q)),
             "poisson": lambda: p * mpmath.log(p / q) + q - p,
             "exponential": lambda: p / q - 1 - mpmath.log(p / q),
         }

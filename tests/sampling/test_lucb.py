@@ -18,7 +18,7 @@ MEANS = [0.8, 0.6, 0.5, 0.3]
 
 def upper(family: fb.Gaussian, mean: float, count: int, bonus: float) -> float:
     """The largest m with N d(mean, m) <= bonus."""
-    end = 1.0 - 1e-15 if family.kind == "bernoulli" else mean + 1e9
+    end = 1.0 - 1e-15 if family.kind in ("bernoulli", "bounded") else mean + 1e9
     return float(brentq(lambda m: count * family.divergence(mean, m) - bonus, mean, end, xtol=1e-13))
 
 

@@ -47,14 +47,15 @@ def test_seeds(rule: SamplingRule) -> None:
         ident.tell([0, 1, 2], [1.0, 0.9, 0.8])
     arms = [ident.ask(40) for ident in (first, again, other)]
     assert arms[0] == arms[1]
-    assert (arms[0] != arms[2]) == rule.draws
+    assert (arms[0] != arms[2]) == rule.random
 
 
 @rules
 def test_the_class_and_its_kernel_say_the_same(rule: SamplingRule) -> None:
     assert rule.solves == kernels.solves(rule.code)
     assert rule.tracks == kernels.tracks(rule.code)
-    assert rule.draws or not kernels.draws(rule.code)  # top-two draws too, but has no policy
+    assert rule.draws == kernels.draws(rule.code)
+    assert rule.random or not rule.draws
     if rule.converges_to != "none" and rule.solves:
         assert kernels.is_fair(rule.code) == (rule.converges_to == "fair")
 

@@ -11,9 +11,19 @@ import numpy as np
 
 import fairbai as fb
 from fairbai.kernels.loop.runs import draw
-from fairbai.sampling import LUCB, FairTopTwo, FairTrackAndStop, SamplingRule, TopTwo, TrackAndStop, UniformFair
+from fairbai.kernels.settling.settle import NOT
+from fairbai.sampling import (
+    LUCB,
+    FairTopTwo,
+    FairTrackAndStop,
+    PosteriorFair,
+    SamplingRule,
+    TopTwo,
+    TrackAndStop,
+    UniformFair,
+)
 from fairbai.sampling.rule import Situation
-from fairbai.simulation.scenario import truth_of
+from fairbai.simulation.scenario import make_scenario
 from tests.cases import proved_families
 
 ARRAYS = ("number", "decision_time", "stopping_time", "recommendation", "violation", "pulls", "histogram", "shares")
@@ -44,6 +54,8 @@ RULES: dict[str, SamplingRule] = {
     "tas": TrackAndStop(),
     "tas cumulative": TrackAndStop("cumulative"),
     "uniform": UniformFair(),
+    "uniform from the policy": UniformFair("policy"),
+    "posterior fair": PosteriorFair(),
     "fair top-two": FairTopTwo(),
     "fair top-two, margin": FairTopTwo(margin=2.5),
     "top-two": TopTwo(),
@@ -99,11 +111,13 @@ RATES: dict[str, fb.rates.Rate] = {
 }
 
 
-def rewards_of(instance: fb.Instance, seed: int, run: int = 0) -> Callable[[int, int], float]:
-    """The reward of an arm in a round (from 0) of a run."""
+def rewards_of(
+    instance: fb.Instance, seed: int, run: int = 0, drift: fb.drifts.Drift | None = None
+) -> Callable[[int, int], float]:
+    """The reward of an arm in a round (from 0) of a run, in the unit of the rewards."""
     codes = np.array([instance.family.code, 0, 0, 0, 0, 0, seed, run], dtype=np.int64)
-    truth = truth_of(instance)
-    return lambda number, arm: float(draw(codes, truth, run, number, arm))
+    task = make_scenario(instance, 0.1, None, None, False, 0, 1, drift=drift).task(np.zeros(1), (NOT, 0.0))
+    return lambda number, arm: float(draw(codes, task, run, number, arm))
 
 
 class Path(NamedTuple):
@@ -117,15 +131,16 @@ class Path(NamedTuple):
 
 def follow(instance: fb.Instance, most: int, seed: int, run: int = 0, watch: bool = False, **settings: Any) -> Path:
     """An Identifier that is told the rewards of a run, for at most ``most`` trials and those of settling."""
+    drift = settings.pop("drift", None)
     ident = fb.Identifier(instance.means.size, family=instance.family, rates=instance.rates, seed=seed, **settings)
     ident._experiment.codes[-1] = run  # of its seed the stream of another run
-    reward = rewards_of(instance, seed, run)
+    reward = rewards_of(instance, seed, run, drift)
     arms: list[int] = []
     glr: list[float] = []
     decided = -1
     while not ident.stopped and (ident.decided or len(arms) < most):
         arms.append(ident.ask())
-        ident.tell(arms[-1], reward(len(arms) - 1, arms[-1]))
+        ident.tell(arms[-1], instance.family.in_units(reward(len(arms) - 1, arms[-1])))
         if decided < 0:
             if watch:
                 glr.append(ident.status().glr)

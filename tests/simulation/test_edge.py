@@ -14,6 +14,7 @@ from fairbai.kernels.streams.philox import two_uniforms
 from fairbai.simulation import batch_size, simulate_edges
 from tests.simulation.cases import FAMILIES, RATES, RULES, assert_same, rewards_of
 
+DRAWN = ("f-tas", "f-tas from the policy", "uniform", "uniform from the policy", "posterior fair")
 COMPILED = [name for name in RULES if name != "in Python"]
 THREE = fb.Instance([1.5, 0.5, 0.0], rates=fb.rates.Constant([0.1, 0.2, 0.4]))
 HARMONIC = 1.0 + 1.0 / 2.0 + 1.0 / 3.0
@@ -31,7 +32,7 @@ def test_one_node_that_reports_every_trial_is_no_edge_at_all(rule: str) -> None:
     shared: dict[str, Any] = {"sampling": RULES[rule], "runs": 3, "seed": 2, "settle": True, "maximum_rounds": 150}
     plain = fb.simulate(instance, [0.1, 0.3], **shared)
     for draws in ("random", "quota"):
-        if draws == "random" or rule not in ("f-tas", "f-tas from the policy", "uniform"):
+        if draws == "random" or rule not in DRAWN:
             assert_same(simulate_edges(instance, [0.1, 0.3], 1, 1, draws, **shared), plain)
 
 
@@ -249,3 +250,9 @@ def test_rates_in_python() -> None:
 def test_bad_budgets(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         batch_size(**{"expected_trials": 100.0, **wrong})
+
+
+def test_the_design_based_stop_is_not_simulated_on_edges() -> None:
+    instance = fb.Instance([0.5, 0.4], "bernoulli", rates=0.3)
+    with pytest.raises(ValueError, match="stopping must be another rule than design_based to simulate edges"):
+        simulate_edges(instance, stopping="design_based")

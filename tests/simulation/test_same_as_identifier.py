@@ -18,6 +18,23 @@ STOPPING = [
     fb.stopping.PairwiseGaussian(),
     fb.stopping.KaufmannKoolen(),
     fb.stopping.KaufmannKoolen(pairwise=False),
+    fb.stopping.ChanceToWin(0.9, minimum=20),
+]
+DRAWING = [
+    fb.sampling.FairTrackAndStop(start="policy"),
+    fb.sampling.UniformFair(start="policy"),
+    fb.sampling.PosteriorFair(),
+]
+BOUNDED_FAMILIES: dict[str, tuple[Any, list[float]]] = {
+    "bernoulli": (fb.Bernoulli(), [0.3, 0.5, 0.8]),
+    "two points": (fb.Bounded(-1.0, 4.0), [0.5, 1.5, 3.0]),
+    "beta": (fb.Bounded(0.0, 10.0, variance=[2.0, 3.0, 4.0]), [3.0, 4.0, 7.0]),
+}
+DRIFTS = [
+    None,
+    fb.drifts.Ramp(0.1, 60),
+    fb.drifts.Seasonal([0.1, -0.1, 0.05], 24),
+    fb.drifts.Steps([30, 70], [0.1, [0.0, 0.1, -0.2]]),
 ]
 families = pytest.mark.parametrize("family", FAMILIES)
 
@@ -83,8 +100,26 @@ def test_every_stopping_rule(family: str) -> None:
     kind, means = FAMILIES[family]
     instance = fb.Instance(means, kind, fb.rates.Constant(0.1))
     for stopping in STOPPING:
-        if stopping.kind != "pairwise_gaussian" or kind.kind == "gaussian":
+        if stopping.proof is None or stopping.proved(kind):
             compare(instance, RULES["fair top-two"], seed=5, most=600, stopping=stopping)
+
+
+@pytest.mark.parametrize("drift", DRIFTS, ids=lambda drift: "none" if drift is None else drift.kind)
+@pytest.mark.parametrize("family", BOUNDED_FAMILIES)
+def test_the_design_based_stop(family: str, drift: Any) -> None:
+    """With every rule that draws, every drift, and in whole cycles."""
+    kind, means = BOUNDED_FAMILIES[family]
+    for seed, rule in enumerate(DRAWING):
+        instance = fb.Instance(means, kind, [0.15, 0.2, 0.25])
+        compare(instance, rule, seed, most=150, stopping=fb.stopping.DesignBased(0.2), drift=drift)
+    compare(instance, None, 7, most=150, stopping=fb.stopping.DesignBased(0.2), drift=drift, look_every=20)
+
+
+@pytest.mark.parametrize("drift", DRIFTS[1:], ids=lambda drift: drift.kind)
+def test_other_stops_with_drift_and_whole_cycles(drift: Any) -> None:
+    instance = fb.Instance([0.3, 0.5, 0.8], "bernoulli", rates=0.1)
+    for rule in ("fair top-two", "f-tas", "in Python"):
+        compare(instance, RULES[rule], 3, most=100, drift=drift, look_every=15)
 
 
 @pytest.mark.slow_without_jit

@@ -38,7 +38,7 @@ def xlogy(x: float, y: float) -> float:
 def divergence(kind: str, mean: float, other: float, variance: float) -> float:
     if kind == "gaussian":
         return (mean - other) ** 2 / (2.0 * variance)
-    if kind == "bernoulli":
+    if kind in ("bernoulli", "bounded"):
         return xlogy(mean, mean / other) + xlogy(1.0 - mean, (1.0 - mean) / (1.0 - other))
     if kind == "poisson":
         return xlogy(mean, mean / other) + other - mean
@@ -51,7 +51,7 @@ SCALES = [(PRIOR_MEAN * 4.0**j, 2.0 / (3.0 * (abs(j) + 1) * (abs(j) + 2))) for j
 
 def regret(kind: str, count: int, mean: float) -> float:
     """The log-likelihood of an arm at its own mean less that of its mixture over the prior, both by formula."""
-    if kind == "bernoulli":
+    if kind in ("bernoulli", "bounded"):
         return regret_at(kind, count, mean, PRIOR_MEAN)
     parts = [math.log(weight) - regret_at(kind, count, mean, scale) for scale, weight in SCALES]
     return -float(logsumexp(parts))
@@ -60,7 +60,7 @@ def regret(kind: str, count: int, mean: float) -> float:
 def regret_at(kind: str, count: int, mean: float, m: float) -> float:
     """The same for the prior of one size of the mean."""
     n, total = count, count * mean
-    if kind == "bernoulli":
+    if kind in ("bernoulli", "bounded"):
         own = xlogy(total, mean) + xlogy(n - total, 1.0 - mean)
         return own - betaln(total + 0.5, n - total + 0.5) + betaln(0.5, 0.5)
     if kind == "poisson":  # Gamma(1/2, 1/(2m)) on the mean
@@ -78,7 +78,7 @@ def tilted(kind: str, mean: float, tilt: float, variance: float) -> float:
     """The mean of the arm whose distribution is that of an arm with this mean, tilted."""
     if kind == "gaussian":
         return mean + tilt * variance
-    if kind == "bernoulli":
+    if kind in ("bernoulli", "bounded"):
         odds = mean / (1.0 - mean) * math.exp(tilt)
         return odds / (1.0 + odds)
     return mean * math.exp(tilt)
@@ -86,7 +86,9 @@ def tilted(kind: str, mean: float, tilt: float, variance: float) -> float:
 
 def log_martingale(kind: str, side: int, count: int, mean: float, variance: float, truth: float) -> float:
     """The likelihood averaged over the tilts of the arm with mean ``truth``, over that of this arm, in logarithms."""
-    typical = {"gaussian": variance, "bernoulli": 0.25, "poisson": PRIOR_MEAN, "exponential": 1.0}[kind]
+    typical = {"gaussian": variance, "bernoulli": 0.25, "bounded": 0.25, "poisson": PRIOR_MEAN, "exponential": 1.0}[
+        kind
+    ]
     values = []
     for step in STEPS:
         other = tilted(kind, truth, side * 2.0 ** (step / 2) / math.sqrt(KAPPA * typical), variance)
@@ -219,6 +221,7 @@ def test_mixture_answers_whether_the_level_is_reached(family: fb.Gaussian) -> No
 OUTCOMES = {  # of one reward of an arm with mean 0.3: where it may lie, and its density
     "gaussian": ([(-15.0, 15.0)], lambda x, v: math.exp(-((x - 0.3) ** 2) / (2.0 * v)) / math.sqrt(2.0 * math.pi * v)),
     "bernoulli": ([0.0, 1.0], lambda x, v: 0.3 if x == 1.0 else 0.7),
+    "bounded": ([0.0, 1.0], lambda x, v: 0.3 if x == 1.0 else 0.7),
     "poisson": (list(np.arange(60.0)), lambda x, v: math.exp(x * math.log(0.3) - 0.3 - math.lgamma(x + 1.0))),
     "exponential": ([(0.0, 60.0)], lambda x, v: math.exp(-x / 0.3) / 0.3),
 }
@@ -264,6 +267,7 @@ def test_parameters_that_are_far_off_give_a_number(family: fb.Gaussian, kappa: f
 
 MIXED = {  # the quantiles of the prior of a mean of size m, and the likelihood of n rewards of sum s
     "bernoulli": (lambda u, m: beta.ppf(u, 0.5, 0.5), lambda θ, n, s: θ**s * (1.0 - θ) ** (n - s)),
+    "bounded": (lambda u, m: beta.ppf(u, 0.5, 0.5), lambda θ, n, s: θ**s * (1.0 - θ) ** (n - s)),
     "poisson": (lambda u, m: gamma.ppf(u, 0.5, scale=2.0 * m), lambda θ, n, s: θ**s * math.exp(-n * θ)),
     "exponential": (lambda u, m: m / gamma.ppf(u, 1.0), lambda θ, n, s: θ**-n * math.exp(-s / θ)),
 }

@@ -32,7 +32,7 @@ def log_mixture_ratio(family: Family, count: float, mean: float, true: float) ->
     """The logarithm of the mixture of likelihoods over the likelihood at the mean ``true``."""
     if family.kind == "gaussian":
         return _log_gaussian(count, mean, true)
-    if family.kind == "bernoulli":
+    if family.kind in ("bernoulli", "bounded"):
         angles = (np.arange(GRID) + 0.5) / GRID * math.pi / 2
         means, weights = np.sin(angles) ** 2, np.full(GRID, 1.0 / GRID)  # Beta(1/2, 1/2)
     else:

@@ -11,7 +11,15 @@ import pytest
 
 import fairbai as fb
 from fairbai.problems import Family
-from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule, TwoSidedMixture
+from fairbai.stopping import (
+    ChanceToWin,
+    Heuristic,
+    KaufmannKoolen,
+    Mixture,
+    PairwiseGaussian,
+    StoppingRule,
+    TwoSidedMixture,
+)
 from fairbai.stopping.constants import c_exp, c_g
 from tests.cases import STOPPING_RULES, proved_families
 
@@ -49,8 +57,9 @@ def test_what_is_proved(family: fb.Gaussian) -> None:
     assert PairwiseGaussian().proved(family) == (family.kind == "gaussian")
     assert Mixture().proved(family)
     assert TwoSidedMixture().proved(family)
-    assert KaufmannKoolen().proved(family)
-    assert KaufmannKoolen(pairwise=False).proved(family)
+    exponential = family.kind != "bounded"  # a one-parameter exponential family
+    assert KaufmannKoolen().proved(family) == exponential
+    assert KaufmannKoolen(pairwise=False).proved(family) == exponential
 
 
 @families
@@ -126,11 +135,14 @@ def test_a_transformed_family_is_covered_by_the_proof_of_its_base() -> None:
 @rules
 def test_a_rule_states_the_conditions_of_its_proof_or_has_none(rule: StoppingRule) -> None:
     if rule.proof is None:
-        assert rule == Heuristic()
+        assert rule in (Heuristic(), ChanceToWin())
+        assert not rule.drift_proof
     else:
         assert rule.proof.families
         assert rule.proof.sampling
         assert rule.proof.delays
+        assert rule.proof.drift
+        assert rule.drift_proof == rule.proof.drift.startswith("any")
 
 
 @rules

@@ -62,6 +62,7 @@ def test_evidence_is_the_minimum_over_the_whole_domain(family: fb.Gaussian, alph
 LOPSIDED = {  # counts of the arm that looks best and of the other, and their means
     "gaussian": (2000.0, 40.0, 1.0, 0.0),
     "bernoulli": (4000.0, 20.0, 0.9, 0.2),
+    "bounded": (4000.0, 20.0, 0.9, 0.2),
     "poisson": (4000.0, 30.0, 3.0, 1.0),
     "exponential": (4000.0, 25.0, 3.0, 1.0),
 }

@@ -37,13 +37,19 @@ class Ties:
 
     def log_mixture(self, side: int, arm: Arm, theta: np.ndarray) -> np.ndarray:
         """log U (side 1) or log D (side -1) at means ``theta``; for exponential arms these are 1 / mean."""
-        typical = {"gaussian": arm.variance, "bernoulli": 0.25, "poisson": self.prior_mean, "exponential": 1.0}
+        typical = {
+            "gaussian": arm.variance,
+            "bernoulli": 0.25,
+            "bounded": 0.25,
+            "poisson": self.prior_mean,
+            "exponential": 1.0,
+        }
         largest = 30.0 / math.sqrt(arm.variance) if self.kind == "gaussian" else 30.0
         tilt = side * np.minimum(2.0 ** (STEPS / 2.0) / math.sqrt(self.kappa * typical[self.kind]), largest)[:, None]
         count, total, theta = arm.count, arm.count * arm.mean, np.atleast_1d(theta)[None, :]
         if self.kind == "gaussian":
             values = tilt * (total - count * theta) - count * tilt**2 * arm.variance / 2.0
-        elif self.kind == "bernoulli":
+        elif self.kind in ("bernoulli", "bounded"):
             values = tilt * total - count * np.log1p(theta * np.expm1(tilt))
         elif self.kind == "poisson":
             values = tilt * total - count * theta * np.expm1(tilt)
@@ -63,14 +69,16 @@ class Ties:
         if self.kind == "gaussian":
             middle, gap = (self.best.mean + self.other.mean) / 2.0, self.best.mean - self.other.mean
             return middle + gap * np.sinh(0.35 * np.asarray(u))
-        return expit(u) if self.kind == "bernoulli" else np.exp(u)
+        return expit(u) if self.kind in ("bernoulli", "bounded") else np.exp(u)
 
     def least(self) -> float:
         """By a grid over the whole domain, with its closed ends, and a search between the neighbours of the best."""
         grid = np.linspace(-100.0, 100.0, 2001)
         values = self.value(self.place(grid))
         at = int(np.argmin(values))
-        ends = {"bernoulli": [0.0, 1.0], "poisson": [0.0], "exponential": [0.0], "gaussian": []}[self.kind]
+        ends = {"bernoulli": [0.0, 1.0], "bounded": [0.0, 1.0], "poisson": [0.0], "exponential": [0.0], "gaussian": []}[
+            self.kind
+        ]
         if (at == 0 and not ends) or (at == grid.size - 1 and len(ends) < 2):
             return -math.inf  # it falls for ever
         found = minimize_scalar(

@@ -41,7 +41,7 @@ class Lottery(Quota):
     """The same by lot, with the random number that a rule is given."""
 
     fairness = "on average"
-    draws = True
+    random = True
 
     def choose(self, situation: Situation) -> int:
         floors = situation.floors
@@ -142,14 +142,14 @@ class Vague(Quota):
 class SecretLottery(Lottery):
     """Draws, and denies it."""
 
-    draws = False
+    random = False
 
 
 @dataclass(frozen=True, eq=False)
 class Rigid(Quota):
     """Claims to draw, and does not."""
 
-    draws = True
+    random = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,8 +173,8 @@ class Contradictory(Quota):
         (Silent(), AssertionError, "Silent.fairness must be one of 'every path', 'on average', 'none', got nothing"),
         (Vague(), AssertionError, "Vague.fairness must be one of .*, got 'mostly'"),
         (Quota, AssertionError, "rule must be an instance of a SamplingRule, got <class"),
-        (SecretLottery(), AssertionError, "secret_lottery: draws is False, but another seed gives other arms"),
-        (Rigid(), AssertionError, "rigid: draws is True, but another seed gives the same arms"),
+        (SecretLottery(), AssertionError, "secret_lottery: random is False, but another seed gives other arms"),
+        (Rigid(), AssertionError, "rigid: random is True, but another seed gives the same arms"),
         (Contradictory(), AssertionError, "contradictory on .*: bounds and fairness disagree"),
         (Moody(), AssertionError, "moody: the same seed gives other arms"),
     ],

@@ -2,7 +2,7 @@
 
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,10 @@ from fairbai.kernels.allocation.arms import ROWS
 from fairbai.kernels.allocation.limits import LIMITED_ROWS, allocate_within
 from fairbai.problems.checks import Array, frozen
 from fairbai.problems.checks import floors as check_floors
+from fairbai.problems.families import Bounded as BoundedFamily
 from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.instance import Instance
-from fairbai.problems.rates import Bounded, Rate
+from fairbai.problems.rates import Bounded, Constant, Rate
 from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
 
 
@@ -86,7 +87,7 @@ def solve(instance: Instance) -> Allocation:
     """
     arms = instance.means.size
     weights, limits = np.empty(arms), instance.limits
-    question = (instance.family.code, instance.means, instance.scales)
+    question = instance.family.problem(instance.means)
     if limits is None:
         best, cost, gap, _ = kernels.allocate(*question, instance.floors, 0.0, weights, _workspace(arms))
     else:
@@ -131,7 +132,11 @@ def solve_batch(
     if matrix.ndim != 2 or matrix.shape[1] < 2:
         raise ValueError(f"means must be a matrix with one row per instance and at least two arms, got {matrix.shape}")
     if isinstance(rates, Bounded):
-        return _one_by_one(matrix, rates, family)
+        return _one_by_one(matrix, [rates] * len(matrix), family)
+    if isinstance(family, BoundedFamily):
+        checked = family.check_means(matrix, dimensions=2)
+        rows = rates.floors_batch(checked) if isinstance(rates, Rate) else _floors(rates, checked)
+        return _one_by_one(checked, [Constant(row) for row in rows], family)
     floors = frozen(rates.floors_batch(matrix) if isinstance(rates, Rate) else _floors(rates, matrix))
     count, arms = matrix.shape
     weights = np.empty((count, arms))
@@ -150,9 +155,9 @@ def solve_batch(
     return AllocationBatch(frozen(weights), times, best, gaps, floors)
 
 
-def _one_by_one(means: Array, rates: Bounded, family: Family) -> AllocationBatch:
-    """``solve_batch`` with limits."""
-    solved = [solve(Instance(row, family, rates)) for row in means]
+def _one_by_one(means: Array, rates: Sequence[Rate], family: Family) -> AllocationBatch:
+    """``solve_batch`` with limits, or for bounded arms."""
+    solved = [solve(Instance(row, family, rate)) for row, rate in zip(means, rates, strict=True)]
     return AllocationBatch(
         weights=frozen(np.array([one.weights for one in solved]).reshape(means.shape)),
         characteristic_time=np.array([one.characteristic_time for one in solved]),

@@ -11,7 +11,7 @@ COMPLETION_EXAMPLES = """examples:
   fairbai completion fish > ~/.config/fish/completions/fairbai.fish
 """
 VALUES = {  # of flags whose mistakes the library explains better than argparse would
-    "family": ["gaussian", "bernoulli", "poisson", "exponential"],
+    "family": ["gaussian", "bernoulli", "poisson", "exponential", "bounded"],
     "rates": ["proportional", "softmax", "inverse_gap", "gap"],
 }
 BASH = """# Completion of the command fairbai, printed by `fairbai completion`.

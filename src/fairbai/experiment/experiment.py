@@ -9,22 +9,28 @@ from typing import Any, Self
 import numpy as np
 
 from fairbai.compiling.entry import patiently
+from fairbai.experiment.design import checked_guarantees, prepared
 from fairbai.kernels import state as rows
 from fairbai.kernels.allocation.floors import allocate
 from fairbai.kernels.allocation.limits import allocate_within
 from fairbai.kernels.allocation.shares import SHARES_ROWS
 from fairbai.kernels.config import RUN, SEED
+from fairbai.kernels.families import GAUSSIAN
 from fairbai.kernels.loop import steps as kernels
 from fairbai.kernels.rates import CONSTANT, spare_share
 from fairbai.kernels.sampling.rules import FROM_POLICY, PYTHON, draws, has_policy
+from fairbai.kernels.stopping import design
 from fairbai.kernels.streams.philox import two_uniforms
 from fairbai.problems.checks import Array, frozen, is_whole, whole
 from fairbai.problems.configured import Form
+from fairbai.problems.families import Bounded as BoundedFamily
 from fairbai.problems.families import Family
 from fairbai.problems.rates import Bounded, Constant, Limits, Rate
 from fairbai.sampling.fair_top_two import FairTopTwo
+from fairbai.sampling.fair_track_and_stop import FairTrackAndStop
+from fairbai.sampling.posterior_fair import PosteriorFair
 from fairbai.sampling.rule import SamplingRule, Situation
-from fairbai.stopping import Mixture, StoppingRule
+from fairbai.stopping import DesignBased, Mixture, StoppingRule
 
 MAX_SEED = 2**63 - 1
 MANY, MANY_TO_SOLVE = 5_000, 500  # arms from which on a trial as Python takes a tenth of a second
@@ -40,7 +46,7 @@ class Experiment:
         arms: Their number.
         family: The reward family.
         rates: The floors; none by default.
-        sampling: The sampling rule; ``FairTopTwo()`` by default.
+        sampling: The sampling rule; ``FairTopTwo()`` by default, or a rule that draws if the stopping rule needs one.
         stopping: The stopping rule; ``Mixture()``, the tightest proved one, by default.
         seed: Of the random stream, together with ``run``.
         run: The number of the run.
@@ -58,9 +64,12 @@ class Experiment:
     ) -> None:
         self.family = family
         self.rates = Constant() if rates is None else rates
-        self.sampling = FairTopTwo() if sampling is None else SamplingRule.of(sampling)
         self.stopping = Mixture() if stopping is None else StoppingRule.of(stopping)
+        self.sampling = (
+            default_sampling(self.stopping, self.rates, arms) if sampling is None else SamplingRule.of(sampling)
+        )
         self.stopping.check(self.family)
+        _check_unit(self.family, self.rates)
         seed = checked_seed(seed)
         learned = not isinstance(self.rates, Constant)
         rate = getattr(self.rates, "code", CONSTANT)
@@ -82,6 +91,10 @@ class Experiment:
             self._set_floors(self.rates.floors(np.zeros(arms)))
         if isinstance(self.rates, Bounded):
             self._set_limits(self.rates.limits(arms))
+        self.guarantees: Array | None = None
+        if isinstance(self.stopping, DesignBased):
+            self.guarantees = checked_guarantees(self.sampling, self.rates, arms)
+            self.state, self.scalars = prepared(self.stopping, self.guarantees, self.state, self.scalars)
         self.policy = np.empty(arms)
         self.workspace = np.empty((SHARES_ROWS, arms))
         needed = self.limited or self.sampling.solves or has_policy(rule)
@@ -126,7 +139,9 @@ class Experiment:
 
     @property
     def best(self) -> int:
-        """The first arm with the largest mean."""
+        """The first arm with the largest mean or, with a stop that survives drift, the largest average."""
+        if self.guarantees is not None:
+            return int(design.leader(self.state))
         return int(np.argmax(self.state[rows.MEAN]))
 
     def assign(self) -> int:
@@ -152,6 +167,7 @@ class Experiment:
         """The choice of a rule that is written in Python, checked before anything changes."""
         uniform = float(two_uniforms(int(self.codes[SEED]), self.run, self.round)[0])
         assigned, observed, means, floors = self.state[[rows.ASSIGNED, rows.OBSERVED, rows.MEAN, rows.FLOOR]]
+        means = self.family.in_units(means)
         situation = Situation(frozen(assigned), frozen(observed), frozen(means), frozen(floors), uniform)
         arm = self.sampling.choose(situation)
         arms = self.policy.size
@@ -167,6 +183,10 @@ class Experiment:
     def observe(self, arm: int, value: float) -> None:
         """Count a reward."""
         kernels.observe(self.codes, self.params, self.state, self.scalars, arm, value)
+
+    def weigh(self, arm: int, value: float, chance: float) -> None:
+        """Count a drawn trial as evidence that survives drift, in the order of assignment."""
+        design.count_bet(self.state, self.scalars, arm, value, chance)
 
     def reconsider(self, level: float = -math.inf) -> Evidence:
         """Bring floors and allocation up to date with the means; returns what ``kernels.stopping.evidence`` does.
@@ -214,6 +234,9 @@ class Experiment:
             for row in (rows.INSIDE, rows.SCALE, rows.FLOOR, rows.CEILING, rows.GROUP, rows.GROUP_FLOOR)
         )
         question, weights = (self.family.code, means, scales), np.empty(means.size)
+        if isinstance(self.family, BoundedFamily):
+            noise = np.array([rows.bounded_variance(self.state, arm) for arm in range(means.size)])
+            question = (GAUSSIAN, means, frozen(noise))
         if self.limited:
             limits = (floors, ceilings, groups, totals)
             return float(allocate_within(*question, limits, 0.0, weights, self.workspace[1:])[1])
@@ -239,6 +262,30 @@ class Experiment:
         self.state[rows.GROUP_FLOOR] = limits.group_floors
         self.state[rows.CENTRE] = limits.centre
         self.scalars[rows.SLACK] = limits.slack
+
+
+def default_sampling(stopping: StoppingRule, rates: Rate, arms: int) -> SamplingRule:
+    """The sampling rule of an experiment that names none."""
+    if not isinstance(stopping, DesignBased):
+        return FairTopTwo()
+    if isinstance(rates, Bounded):
+        return FairTrackAndStop(tracking="sampled", start="policy")
+    if stopping.bet is None or not isinstance(rates, Constant):
+        return PosteriorFair()
+    return PosteriorFair.for_bet(stopping.bet, rates, arms)
+
+
+def _check_unit(family: Family, rates: Rate) -> None:
+    """Refuse rates that depend on means in another unit than that of the kernels."""
+    if (
+        isinstance(family, BoundedFamily)
+        and not isinstance(rates, Constant)
+        and (family.low, family.high) != (0.0, 1.0)
+    ):
+        raise ValueError(
+            f"rates that depend on the means need rewards from 0 to 1, got {family!r}: give constant floors, or divide "
+            f"the rewards by their range"
+        )
 
 
 def checked_seed(seed: Any) -> int:

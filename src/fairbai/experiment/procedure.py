@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from fairbai.experiment.decision import Decision
 from fairbai.experiment.doubts import Doubts
+from fairbai.experiment.drawn_trials import DrawnTrials
 from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.open_trials import OpenTrials
 from fairbai.experiment.settling import (
@@ -27,7 +28,10 @@ class Procedure:
         experiment: What is known; this class changes it.
         delta: The probability of a wrong answer.
         settle: How to go on after the decision, as an ``Identifier`` takes it.
-        open_trials: Where rewards are held until their trials are of age; None to count them when they are told.
+        open_trials: Where rewards are held until their trials are of age, or until all trials before have theirs; None
+            to count them when they are told.
+        look_every: A decision is made only if the number of rewards is a multiple of it; 0 is only when one is asked
+            for.
 
     Attributes:
         experiment: What is known.
@@ -36,10 +40,15 @@ class Procedure:
     """
 
     def __init__(
-        self, experiment: Experiment, delta: float, settle: bool | Settling, open_trials: OpenTrials | None = None
+        self,
+        experiment: Experiment,
+        delta: float,
+        settle: bool | Settling,
+        open_trials: OpenTrials | None = None,
+        look_every: int = 1,
     ) -> None:
         self.experiment, self.open_trials = experiment, open_trials
-        self.settle = settle
+        self.settle, self.look_every = settle, look_every
         self.decision: Decision | None = None
         self.doubts = Doubts(experiment.family, experiment.policy.size)
         self._level = experiment.stopping.level(delta, experiment.policy.size)
@@ -65,12 +74,34 @@ class Procedure:
         """The arm of the next trial, counted; and the reward that this makes due, if rewards are held."""
         if self.open_trials is None:
             return self._assign()
+        if isinstance(self.open_trials, DrawnTrials):
+            return self._assign_drawn(self.open_trials)
         with self.experiment.all_or_nothing():
             arm = self._assign()
             if due := self.open_trials.due():
                 self._count_due(*due)
         self.open_trials.add(arm)
         return arm
+
+    def _assign_drawn(self, opened: DrawnTrials) -> int:
+        """Draw an arm, keep its probability, and count what this makes due."""
+        decided = self.decision is not None
+        arm = self._assign()  # by a kernel: nothing on the way can fail
+        opened.add(arm, None if decided else self.experiment.drawn_with(arm))
+        self.count_ready()
+        return arm
+
+    def count_ready(self) -> None:
+        """Count the drawn trials that have a reward, as all trials before them do."""
+        assert isinstance(self.open_trials, DrawnTrials)
+        for arm, reward, chance in self.open_trials.ready():
+            self.count_drawn(arm, reward, chance)
+
+    def count_drawn(self, arm: int, reward: float, chance: float | None) -> None:
+        """Count the next trial in the order of assignment; one that was not drawn is no evidence."""
+        if chance is not None:
+            self.experiment.weigh(arm, reward, chance)
+        self.observe([arm], [reward])
 
     def _assign(self) -> int:
         """By the rule or, after the decision, an arm that lacks trials."""
@@ -90,11 +121,11 @@ class Procedure:
     def observe(self, arms: list[int], rewards: list[float]) -> None:
         """Count rewards, all or nothing, test the declared family on them, and decide if they are enough."""
         with self.all_or_nothing() if self.experiment.python_rates else nullcontext():
-            for arm, reward in zip(arms, rewards, strict=True):
+            for place, (arm, reward) in enumerate(zip(arms, rewards, strict=True), 1):
                 self.experiment.observe(arm, reward)
                 self.doubts.observe(arm, reward, self.experiment.round, self.decision is not None)
-            if not self.stopped:
-                self.reconsider()
+                if not self.stopped and (place == len(arms) or self.looks_now):
+                    self.reconsider()
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
@@ -108,11 +139,21 @@ class Procedure:
             self.decision, self.doubts, self.open_trials = decision, doubts, opened
             raise
 
+    @property
+    def looks_now(self) -> bool:
+        """Whether the number of rewards is one at which a decision may be made, if that is not every number."""
+        return self.look_every > 1 and int(self.experiment.scalars[rows.SEEN]) % self.look_every == 0
+
     def reconsider(self) -> None:
         """Decide if the rewards that were counted are enough or, after the decision, bring the floors up to date."""
         if self.decision is not None:
             self._learn(self.decision)
-        elif self.experiment.reconsider(self._level)[0] >= self._level:
+        elif self.experiment.reconsider(self._level)[0] >= self._level and (self.look_every == 1 or self.looks_now):
+            self._decide()
+
+    def look(self) -> None:
+        """Decide now if the rewards that were counted are enough, whatever ``look_every`` says."""
+        if self.decision is None and self.experiment.exact_evidence()[0] >= self._level:
             self._decide()
 
     def settle_again(self) -> None:

@@ -5,12 +5,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairbai.experiment.decision import Decision
+from fairbai.experiment.design import SHORT
+from fairbai.experiment.drawn_trials import DrawnTrials
 from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import settled_shares, settling_choice, settling_round
 from fairbai.kernels import state as rows
 from fairbai.kernels.loop import edges as kernels
+from fairbai.kernels.stopping import design
 from fairbai.problems.checks import Array, array, refuse, whole
+from fairbai.problems.families import Bernoulli, Bounded
 
 if TYPE_CHECKING:
     from fairbai.identifier.identifier import Identifier
@@ -81,11 +85,53 @@ def _checked_batch(experiment: Experiment, pulls: Any, sums: Any) -> tuple[Array
     return trials, experiment.family.check_sums(trials, sums)
 
 
-def count(procedure: Procedure, pulls: Any, sums: Any) -> None:
+def count(procedure: Procedure, pulls: Any, sums: Any, squares: Any = None, probabilities: Any = None) -> None:
     """Count a batch, all or nothing, and decide if its evidence is enough."""
     one = procedure.experiment
     trials, values = (np.array(given) for given in _checked_batch(one, pulls, sums))
+    more = _checked_squares(one, trials, values, squares)
+    chances = _checked_probabilities(procedure, probabilities)
     with one.all_or_nothing():
+        if chances is not None and procedure.decision is None:
+            binary = isinstance(one.family, Bernoulli)
+            design.count_bets(one.state, one.scalars, trials, values, more, chances, binary)
+        one.state[rows.SQUARES] += more - values if isinstance(one.family, Bounded) else 0.0
         kernels.count_batch(one.codes, one.params, one.state, one.scalars, one.policy, trials, values)
         procedure.reconsider()
+    if isinstance(procedure.open_trials, DrawnTrials):
+        procedure.open_trials.skip(int(trials.sum()))
     procedure.settle_again()
+
+
+def _checked_squares(one: Experiment, pulls: Array, sums: Array, squares: Any) -> Array:
+    """The sums of the squared rewards; where they need not be given, the largest that these sums allow."""
+    if squares is None:
+        if one.guarantees is not None and isinstance(one.family, Bounded):
+            raise ValueError("squares must be given for bounded rewards with design_based: it learns their variance")
+        return sums.copy()
+    if isinstance(one.family, Bounded):
+        return np.array(one.family.check_squares(pulls, sums, squares))
+    checked = array("squares", squares, pulls.size)
+    if isinstance(one.family, Bernoulli):
+        refuse("squares", "be the sums for bernoulli arms", checked, checked != sums)
+    return np.array(checked)
+
+
+def _checked_probabilities(procedure: Procedure, probabilities: Any) -> Array | None:
+    """The probabilities of the arms, at least what the rule guarantees; None for a stop that does not need them."""
+    one, opened = procedure.experiment, procedure.open_trials
+    if one.guarantees is None or not isinstance(opened, DrawnTrials):
+        if probabilities is not None:
+            raise ValueError(f"probabilities are for the stopping rule design_based, got them for {one.stopping.kind}")
+        return None
+    if probabilities is None:
+        raise ValueError("probabilities must be given with design_based: those with which the arms were drawn")
+    if opened.open > 0:
+        raise ValueError(
+            f"a batch can be told only when all trials before it have their rewards: {opened.open} are open"
+        )
+    chances = array("probabilities", probabilities, one.policy.size)
+    refuse("probabilities", "be at least what the rule guarantees", chances, chances < one.guarantees * SHORT)
+    if abs(float(chances.sum()) - 1.0) > 1e-6:
+        raise ValueError(f"probabilities must sum to 1, got {float(chances.sum()):g}")
+    return np.array(chances)

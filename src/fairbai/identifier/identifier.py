@@ -6,8 +6,10 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
 from fairbai.experiment.decision import Decision
+from fairbai.experiment.design import SHORT, Averages, averages
+from fairbai.experiment.drawn_trials import DrawnTrials, OrderedTrials, checked_drawn_trials
 from fairbai.experiment.experiment import Experiment
-from fairbai.experiment.open_trials import checked_open_trials
+from fairbai.experiment.open_trials import OpenTrials, checked_open_trials
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import Settling, checked_settling
 from fairbai.identifier import batches, snapshot
@@ -15,7 +17,7 @@ from fairbai.identifier.pairs import check_pending, counted, pairs
 from fairbai.identifier.status import Status
 from fairbai.identifier.trials import Trial
 from fairbai.kernels import state as rows
-from fairbai.problems.checks import Array, Numbers, confidence, whole
+from fairbai.problems.checks import Array, Numbers, confidence, true_or_false, whole
 from fairbai.problems.configured import Form
 from fairbai.problems.labels import labels_of, some
 from fairbai.problems.rates import Rate
@@ -40,7 +42,8 @@ class Identifier:
             proved for the family that you name.
         rates: The share of the trials that every arm is guaranteed: a rate, one floor for all arms, one per arm, floors
             by label such as ``{"a": 0.3}``, or the JSON form of a rate; none by default.
-        sampling: The sampling rule; ``FairTopTwo()`` by default.
+        sampling: The sampling rule; ``FairTopTwo()`` by default, or a rule that draws if the stopping rule is
+            ``DesignBased``.
         stopping: The stopping rule; ``Mixture()``, the tightest proved one, by default.
         settle: Whether to go on after the decision until every floor is met, with the least number of further trials.
             Floors that depend on the means are settled as they are at the decision. Floors that sum to 1 cannot be met
@@ -53,6 +56,10 @@ class Identifier:
             told.
         silence: What a trial counts as that has no reward when it reaches that age: 0 where only successes are told.
             None means that its reward is lost. A reward that is told even later is not counted.
+        look_every: A decision is made only when the number of counted rewards is a multiple of it, such as a week's
+            trials; 0 is only when ``look`` is called.
+        hold_trials: For ``DesignBased``, whether trials are held here until all before them have a reward. Otherwise
+            the caller keeps them, with their probabilities, and tells them in the order of assignment.
 
     Attributes:
         procedure: The experiment itself, without labels, locks and checks: for the library's own modules.
@@ -79,6 +86,8 @@ class Identifier:
         seed: int = 0,
         report_after: int | None = None,
         silence: float | None = None,
+        look_every: int = 1,
+        hold_trials: bool = True,
     ) -> None:
         self.arms = labels_of(arms)
         self.delta = confidence(delta)
@@ -89,8 +98,21 @@ class Identifier:
         self.seed = int(seed)
         self._index = {label: arm for arm, label in enumerate(self.arms)}
         self._lock = threading.RLock()
-        opened = checked_open_trials(report_after, silence, self.family, self.arms)
-        self.procedure = Procedure(self._experiment, self.delta, self.settle, opened)
+        opened = self._checked_trials(report_after, silence, true_or_false("hold_trials", hold_trials))
+        every = whole("look_every", look_every, 0)
+        self.procedure = Procedure(self._experiment, self.delta, self.settle, opened, every)
+
+    def _checked_trials(self, report_after: Any, silence: Any, hold: bool) -> OpenTrials | None:
+        """Where rewards wait until they are counted."""
+        if hold:
+            checked: Any = checked_open_trials if self._experiment.guarantees is None else checked_drawn_trials
+            opened: OpenTrials | None = checked(report_after, silence, self.family, self.arms)
+            return opened
+        if self._experiment.guarantees is None:
+            raise ValueError("hold_trials=False is for the stopping rule design_based: others hold no trials")
+        if report_after is not None or silence is not None:
+            raise ValueError("report_after and silence need hold_trials: without it, the caller knows which are silent")
+        return OrderedTrials(self.arms)
 
     # --- asking -------------------------------------------------------------------------------------------------
 
@@ -156,12 +178,29 @@ class Identifier:
             indices = [self._known(one.arm if isinstance(one, Trial) else one) for one in told]
             values = [self.family.statistic(value) for value in rewards]
             if (opened := self.procedure.open_trials) is not None:
-                numbers = (one.number if isinstance(one, Trial) else None for one in told)
+                numbers = [one.number if isinstance(one, Trial) else None for one in told]
+                if isinstance(opened, OrderedTrials):
+                    self._tell_in_order(opened, told, indices, values)
+                    return
                 opened.hold(list(zip(numbers, indices, strict=True)), values)
+                if isinstance(opened, DrawnTrials):
+                    self.procedure.count_ready()
                 return
             check_pending(self._experiment.state, self.arms, indices)
             self.procedure.observe(indices, values)
             self._warn_once()
+
+    def _tell_in_order(self, opened: OrderedTrials, trials: list[Any], indices: list[int], values: list[float]) -> None:
+        """Count trials that the caller kept, all or, where one is wrong, none."""
+        opened.check_order([one.number if isinstance(one, Trial) else None for one in trials])
+        chances = [one.probability for one in trials]
+        for index, chance in zip(indices, chances, strict=True):
+            if chance is not None and not self._experiment.guarantees[index] * SHORT <= chance <= 1.0:  # type: ignore[index]
+                least = f"{self._experiment.guarantees[index]:g}"  # type: ignore[index]
+                raise ValueError(f"probability of arm {self.arms[index]!r} must be from {least} to 1, got {chance!r}")
+        for index, value, chance in zip(indices, values, chances, strict=True):
+            opened.first += 1
+            self.procedure.count_drawn(index, value, chance)
 
     def _warn_once(self) -> None:
         """Log the first doubt."""
@@ -187,6 +226,8 @@ class Identifier:
         after all. What is given up, and when, must not depend on rewards that are not told: see docs/stopping.md.
         """
         n = whole("n", n, 1)
+        if isinstance(self.procedure.open_trials, DrawnTrials):
+            raise ValueError("design_based counts every trial: give report_after, and as what silence counts")
         if self.procedure.open_trials is not None:
             raise ValueError("with report_after, a trial that stays silent is given up when it is of age")
         with self._lock:
@@ -216,18 +257,33 @@ class Identifier:
             self._check_running()
             return batches.policy(self.procedure, trials, expected)
 
-    def tell_batch(self, pulls: Numbers, sums: Numbers) -> None:
+    def tell_batch(
+        self,
+        pulls: Numbers,
+        sums: Numbers,
+        squares: Numbers | None = None,
+        probabilities: Numbers | None = None,
+    ) -> None:
         """Count a batch of trials that others assigned: the trials of every arm, and the sums of their rewards.
 
         They count as assigned and observed, all or, where one number is wrong, not at all. The stopping rule is checked
         once, after all of them. A batch that comes after the decision does not change it, but the floors are then to be
         met with these trials too: ``stopped`` can become false again. Batches know no single trials, and so are refused
         with ``report_after``.
+
+        With ``DesignBased`` each of the trials must have been drawn, independently of the others, with the same
+        probabilities, which ``policy`` gave before; which batch is told next must not depend on its rewards.
+
+        Args:
+            pulls: The trials of every arm.
+            sums: The sums of their rewards.
+            squares: The sums of their squared rewards, for ``Bounded`` rewards; ``DesignBased`` needs them.
+            probabilities: With which the arms were drawn; for ``DesignBased`` only.
         """
         if self.report_after is not None:
             raise ValueError("batches need report_after=None: they do not say when their rewards are of age")
         with self._lock:
-            batches.count(self.procedure, pulls, sums)
+            batches.count(self.procedure, pulls, sums, squares, probabilities)
 
     # --- looking ------------------------------------------------------------------------------------------------
 
@@ -235,7 +291,7 @@ class Identifier:
     def report_after(self) -> int | None:
         """The age, in trials, at which rewards are counted; None if they are counted when they are told."""
         opened = self.procedure.open_trials
-        return None if opened is None else opened.report_after
+        return None if opened is None or (isinstance(opened, DrawnTrials) and opened.waits) else opened.report_after
 
     @property
     def trials(self) -> int:
@@ -268,8 +324,30 @@ class Identifier:
     def interior_means(self) -> Array:
         """The means, moved inside the domain of the family where they lie at its edge; 0 for an arm without rewards."""
         with self._lock:
-            means: Array = self._experiment.state[rows.INSIDE].copy()
+            means: Array = self.family.in_units(self._experiment.state[rows.INSIDE].copy())
             return means
+
+    @property
+    def open_trials(self) -> int:
+        """Trials that are assigned and not counted, because a reward is missing: theirs, or that of an earlier one."""
+        opened = self.procedure.open_trials
+        if isinstance(opened, DrawnTrials):
+            return opened.open
+        state = self._experiment.state
+        return int((state[rows.ASSIGNED] - state[rows.OBSERVED] - state[rows.LOST]).sum())
+
+    def look(self) -> bool:
+        """Decide now if the evidence is enough, whatever ``look_every`` says; returns ``decided``."""
+        with self._lock:
+            self.procedure.look()
+            return self.decided
+
+    def averages(self) -> Averages:
+        """What is known of the average of every arm over the trials so far, whatever the drift; for ``DesignBased``."""
+        if self._experiment.guarantees is None:
+            raise ValueError(f"averages need the stopping rule design_based, got {self.stopping.kind}")
+        with self._lock:
+            return averages(self._experiment.state, self._experiment.scalars, self.family, self.delta)
 
     def status(self) -> Status:
         """What is known now."""

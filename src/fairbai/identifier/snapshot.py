@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from fairbai.experiment.decision import Decision
+from fairbai.experiment.drawn_trials import OrderedTrials
+from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import checked_settling, settling_form
 from fairbai.kernels import state as rows
+from fairbai.kernels.stopping import design
 from fairbai.problems.checks import array, floors, number, whole
-from fairbai.problems.families import Family
+from fairbai.problems.families import Bounded, Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
 from fairbai.stopping import Mixture, StoppingRule
@@ -23,7 +26,20 @@ if TYPE_CHECKING:
 
 VERSION = 2
 FIRST_VERSION = 1  # without a digest, trials that are given up, and the alpha of a mixture (which was 0)
-FIXED = ("arms", "delta", "family", "rates", "sampling", "stopping", "settle", "seed", "report_after", "silence")
+FIXED = (
+    "arms",
+    "delta",
+    "family",
+    "rates",
+    "sampling",
+    "stopping",
+    "settle",
+    "seed",
+    "report_after",
+    "silence",
+    "look_every",
+    "hold_trials",
+)
 """What must not change in the course of an experiment: the proof holds for a configuration that was fixed before."""
 
 ROWS = {
@@ -64,9 +80,11 @@ def _digest(form: dict[str, Any]) -> str:
 
 
 def _late_rewards(identifier: "Identifier") -> dict[str, Any]:
-    """How late rewards are counted; nothing if that is when they are told, as in snapshots of older versions."""
-    opened = identifier.procedure.open_trials
-    return {} if opened is None else {"report_after": opened.report_after, "silence": opened.silence}
+    """How late rewards are counted, and when decisions are made; nothing if that is as in older versions."""
+    opened, every = identifier.procedure.open_trials, identifier.procedure.look_every
+    form = {} if opened is None else {"report_after": identifier.report_after, "silence": opened.silence}
+    form |= {} if every == 1 else {"look_every": every}
+    return form | {"hold_trials": False} if isinstance(opened, OrderedTrials) else form
 
 
 def changing(identifier: "Identifier") -> dict[str, Any]:
@@ -74,7 +92,7 @@ def changing(identifier: "Identifier") -> dict[str, Any]:
     decision, experiment = identifier.procedure.decision, identifier.procedure.experiment
     opened = identifier.procedure.open_trials
     return {
-        "state": {name: experiment.state[row].tolist() for name, row in ROWS.items()},
+        "state": {name: experiment.state[row].tolist() for name, row in _rows(experiment).items()},
         "start": float(experiment.scalars[rows.START]),
         "decision": None
         if decision is None
@@ -87,8 +105,31 @@ def changing(identifier: "Identifier") -> dict[str, Any]:
             "threshold": decision.threshold,
         },
         **({} if opened is None else {"trials": opened.to_dict()}),
+        **({} if experiment.guarantees is None else {"design": _design(experiment)}),
         "doubts": identifier.procedure.doubts.to_dict(),
     }
+
+
+def _rows(experiment: Experiment) -> dict[str, int]:
+    return {**ROWS, "squares": rows.SQUARES} if isinstance(experiment.family, Bounded) else ROWS
+
+
+def _design(experiment: Experiment) -> dict[str, Any]:
+    """The evidence that survives drift; its grid follows from the configuration."""
+    counted, level, memory = experiment.scalars[design.COUNTED : design.GRID].tolist()
+    return {"counted": counted, "level": level, "memory": memory, "rows": experiment.state[rows.STATE_ROWS :].tolist()}
+
+
+def _restore_design(experiment: Experiment, form: dict[str, Any]) -> None:
+    state, reach = experiment.state[rows.STATE_ROWS :], experiment.state[design.REACH].copy()
+    if len(form["rows"]) != len(state):
+        raise ValueError(f"design must have {len(state)} rows, got {len(form['rows'])}")
+    for row, values in zip(state, form["rows"], strict=True):
+        row[:] = array("design", values, row.size)
+    experiment.state[design.REACH] = reach
+    for name, place in (("counted", design.COUNTED), ("memory", design.MEMORY)):
+        experiment.scalars[place] = number(name, form[name], 0.0, 1e300, "at least 0")
+    experiment.scalars[design.LEVEL] = number("level", form["level"], -1e300, 1e300, "a finite number")
 
 
 def read(
@@ -117,6 +158,8 @@ def read(
             seed=form["seed"],
             report_after=form.get("report_after"),
             silence=form.get("silence"),
+            look_every=form.get("look_every", 1),
+            hold_trials=form.get("hold_trials", True),
         )
         if form["digest"] != _digest(form):
             raise ValueError("its configuration was edited: delta and all rules must be fixed before the experiment")
@@ -141,7 +184,7 @@ def in_present_version(form: dict[str, Any]) -> dict[str, Any]:
 def _restore(procedure: Procedure, form: dict[str, Any]) -> None:
     experiment = procedure.experiment
     state, scalars, arms = experiment.state, experiment.scalars, experiment.policy.size
-    for name, row in ROWS.items():
+    for name, row in _rows(experiment).items():
         state[row] = array(name, form["state"][name], arms)
     counts = state[[rows.ASSIGNED, rows.OBSERVED, rows.LOST]]
     if (counts != np.floor(counts)).any() or (counts < 0.0).any() or (counts[1] + counts[2] > counts[0]).any():
@@ -149,6 +192,8 @@ def _restore(procedure: Procedure, form: dict[str, Any]) -> None:
     floors("floors", state[rows.FLOOR], arms)
     floors("weights", state[rows.WEIGHT], arms)
     scalars[rows.START] = number("start", form["start"], 0.0, 1e300, "at least 0")
+    if experiment.guarantees is not None:
+        _restore_design(experiment, form["design"])
     experiment.recount()
     if (opened := procedure.open_trials) is not None:
         opened.restore(form["trials"], experiment.family, experiment.round)

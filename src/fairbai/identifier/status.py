@@ -67,7 +67,7 @@ class Status:
             arms=arms,
             assigned=state[rows.ASSIGNED].astype(np.int64),
             observed=state[rows.OBSERVED].astype(np.int64),
-            means=state[rows.MEAN],
+            means=procedure.experiment.family.in_units(state[rows.MEAN]),
             shares=state[rows.ASSIGNED] / max(1, procedure.experiment.round),
             floors=state[rows.FLOOR] if decision is None else decision.floors.copy(),
             ceilings=state[rows.CEILING],

@@ -9,7 +9,7 @@ The proofs are in docs/doubts.md.
 
 import math
 
-from fairbai.kernels.families import BERNOULLI, EXPONENTIAL, GAUSSIAN, POISSON, divergence
+from fairbai.kernels.families import BERNOULLI, BOUNDED, EXPONENTIAL, GAUSSIAN, POISSON, divergence
 from fairbai.kernels.jit import borrowed, entry, kernel
 from fairbai.kernels.special import xlogy
 
@@ -42,8 +42,8 @@ def rows_of_tests(family):
     """The number of rows that the tests of a family need; 0 if there is nothing to test."""
     if family == GAUSSIAN:
         return LOGS
-    if family == BERNOULLI:
-        return 0  # whatever is 0 or 1 is a Bernoulli reward
+    if family in (BERNOULLI, BOUNDED):
+        return 0  # whatever is 0 or 1 is a Bernoulli reward, and all that is refused is not bounded
     if family == POISSON:
         return LOGS + len(FACTORS)
     if family == EXPONENTIAL:

@@ -3,14 +3,25 @@
 A family is named by its mean. ``scale`` is the known variance of a Gaussian arm; the others do not read it. Every
 switch names every family and ends in nan, so that a family that is only half added here gives rewards, evidence and
 shares that are nan, and never those of another family.
+
+Bounded rewards are in [0, 1] here: Python moves them there. No law with the same mean is more spread than that of 0 and
+1, whose divergence, variance and martingales they therefore have; see docs/families.md.
 """
 
 import math
 
 from fairbai.kernels.jit import kernel
-from fairbai.kernels.special import log1p_minus, normal_quantile, poisson_quantile, relative_entropy, stirling, xlogy
+from fairbai.kernels.special import (
+    bounded_quantile,
+    log1p_minus,
+    normal_quantile,
+    poisson_quantile,
+    relative_entropy,
+    stirling,
+    xlogy,
+)
 
-GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL = range(4)
+GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, BOUNDED = range(5)
 
 SCALES = 25  # powers of 4, up and down, over which the priors of Poisson and exponential arms are spread
 MAX_TILT = 30.0  # standard deviations: a larger tilt is of no use, and would cost the digits of its probabilities
@@ -21,7 +32,7 @@ def domain(family):
     """The least and the largest mean (neither is attained)."""
     if family == GAUSSIAN:
         return -math.inf, math.inf
-    if family == BERNOULLI:
+    if family in (BERNOULLI, BOUNDED):
         return 0.0, 1.0
     if family == POISSON:
         return 0.0, math.inf
@@ -40,7 +51,7 @@ def moved_inside(family, mean, count):
     edge = 0.5 / (count + 1.0)
     if family == GAUSSIAN:
         return mean
-    if family == BERNOULLI:
+    if family in (BERNOULLI, BOUNDED):
         return min(max(mean, edge), 1.0 - edge)
     if family == POISSON:
         return max(mean, edge)
@@ -54,7 +65,7 @@ def divergence(family, mean, other, change, scale):
     """Kullback-Leibler divergence d(mean, other); ``change`` is other - mean, to all its digits."""
     if family == GAUSSIAN:
         return 0.5 * change * change / scale
-    if family == BERNOULLI:
+    if family in (BERNOULLI, BOUNDED):
         rest = 1.0 - mean
         other_rest = rest - change if change < 0.5 * rest else 1.0 - other  # whichever loses fewer digits
         return relative_entropy(mean, other, change) + relative_entropy(rest, other_rest, -change)
@@ -70,7 +81,7 @@ def divergence(family, mean, other, change, scale):
 @kernel
 def backwards(family, mean, middle, up):
     """The divergence d(middle, mean) for middle = mean + up."""
-    if family == BERNOULLI:  # close to 1 it keeps the digits of 1 - middle
+    if family in (BERNOULLI, BOUNDED):  # close to 1 it keeps the digits of 1 - middle
         rest = 1.0 - mean
         return relative_entropy(middle, mean, -up) + relative_entropy(rest - up, rest, up)
     return divergence(family, middle, mean, -up, 1.0)
@@ -81,7 +92,7 @@ def variance(family, mean, scale):
     """Variance of one reward."""
     if family == GAUSSIAN:
         return scale
-    if family == BERNOULLI:
+    if family in (BERNOULLI, BOUNDED):
         return mean * (1.0 - mean)
     if family == POISSON:
         return mean
@@ -94,8 +105,8 @@ def variance(family, mean, scale):
 def draw(family, mean, spread, below, uniform):
     """The reward at a quantile.
 
-    ``spread`` is the standard deviation of a Gaussian arm. For a Poisson arm it is P(X = mode), and ``below`` is
-    P(X <= mode).
+    ``spread`` is the standard deviation of a Gaussian arm, and of a bounded arm that has a Beta law; it is negative for
+    a bounded arm with rewards at the ends. For a Poisson arm it is P(X = mode), and ``below`` is P(X <= mode).
     """
     if family == GAUSSIAN:
         return mean + spread * normal_quantile(uniform)
@@ -105,6 +116,8 @@ def draw(family, mean, spread, below, uniform):
         return poisson_quantile(mean, spread, below, uniform)
     if family == EXPONENTIAL:
         return -mean * math.log(uniform)
+    if family == BOUNDED:
+        return bounded_quantile(mean, spread, uniform)
     return math.nan
 
 
@@ -113,7 +126,7 @@ def parameter(family, mean):
     """The parameter in which the martingales of ``tilted`` are convex: the mean, or 1 / mean. It is its own inverse."""
     if family == GAUSSIAN:
         return mean
-    if family == BERNOULLI:
+    if family in (BERNOULLI, BOUNDED):
         return mean
     if family == POISSON:
         return mean
@@ -127,7 +140,7 @@ def parameter_domain(family):
     """The least and the largest ``parameter``; the martingales of ``tilted`` are finite at an end that is finite."""
     if family == GAUSSIAN:
         return -math.inf, math.inf
-    if family == BERNOULLI:
+    if family in (BERNOULLI, BOUNDED):
         return 0.0, 1.0
     if family == POISSON:
         return 0.0, math.inf
@@ -145,7 +158,7 @@ def tilt_unit(family, kappa, size, scale):
     if family == GAUSSIAN:
         return 1.0 / (math.sqrt(kappa) * math.sqrt(scale)), MAX_TILT / math.sqrt(scale)
     typical = math.nan
-    if family == BERNOULLI:
+    if family in (BERNOULLI, BOUNDED):
         typical = 0.25
     elif family == POISSON:
         typical = size
@@ -163,7 +176,7 @@ def tilted(family, tilt, count, mean, scale, tie):
     """
     if family == GAUSSIAN:
         return count * (tilt * (mean - tie) - 0.5 * tilt * tilt * scale), -count * tilt, 0.0
-    if family == BERNOULLI:
+    if family in (BERNOULLI, BOUNDED):
         change = math.expm1(tilt)
         relative = change / (1.0 + tie * change)
         value = count * (tilt * mean - math.log1p(tie * change))
@@ -188,7 +201,7 @@ def regret(family, kappa, size, count, total):
     """
     if family == GAUSSIAN:
         return 0.5 * math.log1p(count / kappa)
-    if family == BERNOULLI:
+    if family in (BERNOULLI, BOUNDED):
         rest = count - total
         best = xlogy(total, total / count) + xlogy(rest, rest / count)
         mixed = math.lgamma(total + 0.5) + math.lgamma(rest + 0.5) - math.lgamma(count + 1.0) - math.log(math.pi)

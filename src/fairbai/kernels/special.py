@@ -2,7 +2,7 @@
 
 import math
 
-from fairbai.kernels.jit import kernel
+from fairbai.kernels.jit import kernel, subroutine
 
 CENTRE_OVER = (
     3.3871328727963666080e0,
@@ -148,3 +148,66 @@ def poisson_quantile(mean, at_mode, below, uniform):
         chance *= mean / count
         reached += chance
     return count
+
+
+@kernel
+def bounded_quantile(mean, spread, uniform):
+    """The quantile of a law on [0, 1]: the Beta law with this standard deviation, or that of 0 and 1.
+
+    It is the latter if ``spread`` is negative, or as large as it can be with this mean.
+    """
+    most, variance = mean * (1.0 - mean), spread * spread
+    if spread < 0.0 or variance >= most * (1.0 - 1e-9):
+        return 1.0 if uniform < mean else 0.0
+    if spread == 0.0:
+        return mean
+    size = most / variance - 1.0
+    return beta_quantile(mean * size, (1.0 - mean) * size, uniform)
+
+
+@subroutine
+def beta_quantile(a, b, uniform):
+    """The quantile of a Beta law to about 1e-12, by Newton's method in a bracket that shrinks by half at least."""
+    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    low, high, x = 0.0, 1.0, a / (a + b)
+    for number in range(200):
+        reached = _beta_distribution(a, b, scale, x)
+        low, high = (x, high) if reached < uniform else (low, x)
+        density = math.exp(scale + (a - 1.0) * math.log(x) + (b - 1.0) * math.log1p(-x))
+        new = x - (reached - uniform) / density if density > 0.0 else low
+        if not low < new < high or number % 3 == 2:
+            new = 0.5 * (low + high)
+        if abs(new - x) <= 1e-12 or not low < new < high:
+            return new
+        x = new
+    return x
+
+
+@kernel
+def _beta_distribution(a, b, scale, x):
+    """P(X <= x) under a Beta law, by its continued fraction on the side where that converges quickly."""
+    front = math.exp(scale + a * math.log(x) + b * math.log1p(-x))
+    if x * (a + b + 2.0) < a + 1.0:
+        return front * _beta_fraction(a, b, x) / a
+    return 1.0 - front * _beta_fraction(b, a, 1.0 - x) / b
+
+
+@kernel
+def _beta_fraction(a, b, x):
+    """The continued fraction of the incomplete Beta function, by the method of Lentz."""
+    tiny = 1e-300
+    above, below = 1.0, 1.0 - (a + b) * x / (a + 1.0)
+    below = 1.0 / (below if abs(below) > tiny else tiny)
+    value = below
+    for m in range(1, 1000):
+        even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
+        for term in (even, odd):
+            below = 1.0 + term * below
+            below = 1.0 / (below if abs(below) > tiny else tiny)
+            above = 1.0 + term / above
+            above = above if abs(above) > tiny else tiny
+            value *= above * below
+        if abs(above * below - 1.0) < 1e-15:
+            break
+    return value

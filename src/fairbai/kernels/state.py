@@ -4,23 +4,24 @@ Assigned is not observed: fairness counts the trials that were assigned, statist
 that was given up stays assigned, and no reward of it is expected any more.
 """
 
-from fairbai.kernels.families import moved_inside
+from fairbai.kernels.families import BOUNDED, moved_inside
 from fairbai.kernels.jit import kernel
 
 ASSIGNED, OBSERVED, SUM, MEAN, INSIDE, SCALE, FLOOR, WEIGHT, TARGET, COST, RATIO, PENALTY = range(12)
-CEILING, GROUP, GROUP_FLOOR, CENTRE, LOST = range(12, 17)
-STATE_ROWS = 17
+CEILING, GROUP, GROUP_FLOOR, CENTRE, LOST, SQUARES = range(12, 18)
+STATE_ROWS = 18
 """Rows: trials assigned and observed, sum and mean of the rewards, the mean moved inside the domain of the family, the
 known variance, the floor at the present means, the optimal share, the sum of the shares that were aimed at, the cost of
 a tie with the best arm (its GLR) and the ratio of what a trial of either adds to it, and the part that the arm has in
 the threshold. An experiment with limits also has the ceiling of every arm, the number of its group (or -1), the floors
-of the groups, and shares that are within all limits. Last, the trials that were given up."""
+of the groups, and shares that are within all limits. Last, the trials that were given up, and the sum of the squared
+rewards of bounded arms. ``kernels.stopping.design`` adds rows of its own."""
 
 ROUND, SEEN, UNSEEN, SPARE, START, SLACK, GIVEN_UP = range(7)
 SCALARS = 7
 """Scalars: trials assigned and observed in total, arms that have no reward yet, 1 - sum of the floors, the r at which
 the last solve ended, how much play the limits leave, or -1 where there are none beside the floors, and the trials that
-were given up in total."""
+were given up in total. ``kernels.stopping.design`` adds scalars of its own."""
 
 
 @kernel
@@ -52,6 +53,8 @@ def learn(family, state, scalars, arm, reward):
         state[LOST, arm] -= 1.0
         scalars[GIVEN_UP] -= 1.0
     state[SUM, arm] += reward
+    if family == BOUNDED:
+        state[SQUARES, arm] += reward * reward
     estimate(family, state, arm)
 
 
@@ -65,6 +68,13 @@ def estimate(family, state, arm):
     mean = state[SUM, arm] / count
     state[MEAN, arm] = mean
     state[INSIDE, arm] = moved_inside(family, mean, count)
+
+
+@kernel
+def bounded_variance(state, arm):
+    """The variance of the rewards of a bounded arm, with the largest possible one added as if it were one reward."""
+    count, mean, inside = state[OBSERVED, arm], state[MEAN, arm], state[INSIDE, arm]
+    return (max(0.0, state[SQUARES, arm] - count * mean * mean) + inside * (1.0 - inside)) / (count + 1.0)
 
 
 @kernel

@@ -9,13 +9,16 @@ average: docs/dashboard.md has a comparison.
 
 import math
 
+import numpy as np
+
 from fairbai.allocation import Allocation, solve
 from fairbai.experiment.experiment import Experiment
 from fairbai.kernels import state as rows
 from fairbai.kernels.config import KAPPA
 from fairbai.problems import Gaussian, Instance
-from fairbai.problems.checks import confidence
-from fairbai.stopping import StoppingRule
+from fairbai.problems.checks import Array, confidence
+from fairbai.stopping import DesignBased, StoppingRule
+from fairbai.stopping.design import hardest_pair
 
 STEPS = 100
 PRECISION = 1e-12  # relative
@@ -54,7 +57,7 @@ class Forecast:
         family = Gaussian(instance.scales[both]) if isinstance(instance.family, Gaussian) else instance.family
         self._pair = Experiment(2, family, None, None, stopping)
         self._pair.params[KAPPA:] = stopping.parameters(instance.means.size)  # a pair of many
-        self._shares, self._means = self._free.weights[both], instance.means[both]
+        self._shares, self._means = self._free.weights[both], instance.family.out_of_units(instance.means[both])
 
     def trials(self, time: float) -> float:
         """The expected trials where the characteristic time is ``time``; at least one per arm."""
@@ -78,6 +81,32 @@ class Forecast:
         pair.recount()
         pair.scalars[rows.SEEN] = trials  # of all arms, for rules that count them together
         return float(pair.exact_evidence()[0])
+
+
+def design_trials(instance: Instance, stopping: DesignBased, delta: float, guarantees: Array) -> float:
+    """The trials until the design-based stop, about: as if the policy were the optimal shares, and without noise.
+
+    Args:
+        instance: The means, as they are guessed, with family and floors.
+        stopping: The rule.
+        delta: The error probability.
+        guarantees: The least probability of every arm.
+    """
+    gap, noise = hardest_pair(instance)
+    if gap <= 0.0:
+        return math.inf
+    bets, weights = stopping.grid(guarantees)
+    usable = bets <= guarantees.min()
+    growth = bets[usable] * gap - 0.5 * bets[usable] ** 2 * noise
+    logs, level = np.log(weights[usable] / weights[usable].sum()), stopping.level(confidence(delta), guarantees.size)
+    low, high = 0.0, 8.0 * level / float(growth.max())
+    for _ in range(STEPS):
+        middle = 0.5 * (low + high)
+        if np.logaddexp.reduce(logs + middle * growth) < level:
+            low = middle
+        else:
+            high = middle
+    return max(high, float(guarantees.size))
 
 
 def _rival(best: Allocation) -> int:

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from fairbai.allocation import Allocation, PriceOfFairness, lower_bound, price_of_fairness, solve
+from fairbai.experiment.experiment import default_sampling
 from fairbai.planning.duration import Duration, duration
-from fairbai.planning.expected import Forecast
+from fairbai.planning.expected import Forecast, design_trials
 from fairbai.planning.text import described
 from fairbai.problems import Instance
 from fairbai.problems.checks import Numbers, confidence, number
 from fairbai.problems.labels import labels_for, labels_of
+from fairbai.problems.rates import Constant
 from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
-from fairbai.stopping import Heuristic, Mixture
+from fairbai.stopping import DesignBased, Heuristic, Mixture
 
 MAX_TRIALS = 1e15  # nobody has as many, and far more are not even numbers
 
@@ -69,6 +71,27 @@ class Plan:
     def trials(self) -> dict[str, float]:
         """The three expected numbers of trials by name."""
         return {"proved": self.proved, "heuristic": self.heuristic, "without_floors": self.without_floors}
+
+    @property
+    def design_based(self) -> DesignBased | None:
+        """The stop for means that change, tuned to this plan; None where it cannot be used.
+
+        It needs Bernoulli or bounded rewards, and floors that are known beforehand and positive.
+        """
+        known = isinstance(self.instance.rates, Constant) and bool((self.instance.floors > 0.0).all())
+        if not known or not DesignBased().proved(self.instance.family):
+            return None
+        return DesignBased.for_instance(self.instance, self.delta)
+
+    @property
+    def drift_proof(self) -> float:
+        """Expected trials with ``design_based``, if the means do not change; nan where it cannot be used."""
+        stopping = self.design_based
+        if stopping is None:
+            return math.nan
+        arms, rates = self.instance.means.size, self.instance.rates
+        least = default_sampling(stopping, rates, arms).guarantees(rates, arms)  # type: ignore[arg-type]  # known floors
+        return design_trials(self.instance, stopping, self.delta, np.asarray(least))
 
     @property
     def experiment(self) -> dict[str, Any]:

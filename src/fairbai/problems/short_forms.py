@@ -17,7 +17,8 @@ RateForm = Rate | float | Numbers | Form | None
 NO_LIMIT = {"floor": 0.0, "ceiling": 1.0}
 FAMILY_MISSING = (
     'family must be given: "bernoulli" for clicks, conversions and other rewards of 0 or 1; "poisson" for counts; '
-    '"exponential" for waiting times; "gaussian", with its variance, for measurements with a known noise level'
+    '"exponential" for waiting times; "bounded", with low and high, for any other rewards in an interval; '
+    '"gaussian", with its variance, for measurements with a known noise level'
 )
 
 

@@ -4,6 +4,7 @@ from fairbai.sampling.bounds import Bounds
 from fairbai.sampling.fair_top_two import FairTopTwo
 from fairbai.sampling.fair_track_and_stop import FairTrackAndStop
 from fairbai.sampling.lucb import LUCB
+from fairbai.sampling.posterior_fair import PosteriorFair
 from fairbai.sampling.rule import SamplingRule, Situation
 from fairbai.sampling.top_two import TopTwo
 from fairbai.sampling.track_and_stop import TrackAndStop
@@ -14,6 +15,7 @@ __all__ = [
     "Bounds",
     "FairTopTwo",
     "FairTrackAndStop",
+    "PosteriorFair",
     "SamplingRule",
     "Situation",
     "TopTwo",

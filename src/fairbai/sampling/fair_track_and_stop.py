@@ -44,7 +44,7 @@ class FairTrackAndStop(SamplingRule):
             raise ValueError(f"start must be 'each-arm' or 'policy', got {self.start!r}")
         self._set(origin=kernels.FROM_EACH_ARM if self.start == "each-arm" else kernels.FROM_POLICY)
         if self.tracking == "sampled":
-            self._set(code=kernels.FAIR_SAMPLED, fairness="on average", draws=True)
+            self._set(code=kernels.FAIR_SAMPLED, fairness="on average", random=True, draws=True)
         else:
             self._set(code=kernels.FAIR_CUMULATIVE, fairness="every path", tracks=True)
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from fairbai.kernels.sampling import rules as kernels
 from fairbai.problems.checks import Array
 from fairbai.problems.configured import Configured
@@ -42,7 +44,8 @@ class SamplingRule(Configured):
         fairness: How floors that are known beforehand are met. On "every path": in every run and at all times no arm is
             behind its floor by more than ``bounds`` says; "on average": E[N_a] >= p_a t - K; "none": no promise.
         converges_to: Where the shares go: to the "fair" optimum w*_p, the "unconstrained" w*, or "none" of them.
-        draws: Whether the choice depends on the random number. If not, the rewards alone determine the arms.
+        random: Whether the choice depends on the random number. If not, the rewards alone determine the arms.
+        draws: Whether every arm is drawn from a policy, so that its probability is known; ``start`` may delay this.
         tracks: Whether the rule pulls the arm that is furthest below the sum of its policies so far.
         solves: Whether it solves the allocation problem after each reward.
         code: Its number in ``kernels.sampling``; None for a rule that is written in Python.
@@ -65,6 +68,7 @@ class SamplingRule(Configured):
     argument: ClassVar[str] = "sampling"
     fairness: ClassVar[Fairness]
     converges_to: ClassVar[Target]
+    random: ClassVar[bool] = False
     draws: ClassVar[bool] = False
     tracks: ClassVar[bool] = False
     solves: ClassVar[bool] = False
@@ -75,6 +79,12 @@ class SamplingRule(Configured):
     def choose(self, situation: Situation) -> int:
         """The next arm; only for rules without a code."""
         raise TypeError(f"{type(self).__name__} must override choose")
+
+    def guarantees(self, rates: Constant, arms: int) -> Array | None:
+        """The least probability with which each arm is drawn in any trial; None if not all trials are drawn."""
+        if not self.draws or self.code is None or self.origin != kernels.FROM_POLICY:
+            return None
+        return rates.floors(np.zeros(arms))
 
     def bounds(self, rates: Constant, arms: int) -> Bounds | None:
         """How far from these limits the rule can be at any time, in any run; None if that is not promised.

@@ -22,5 +22,5 @@ class TopTwo(SamplingRule):
 
     fairness: ClassVar[Fairness] = "none"
     converges_to: ClassVar[Target] = "unconstrained"
-    draws: ClassVar[bool] = True
+    random: ClassVar[bool] = True
     code: ClassVar[int] = kernels.TOP_TWO

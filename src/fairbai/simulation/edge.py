@@ -107,6 +107,8 @@ def simulate_edges(
     experiment = plain.experiment()
     if experiment.python_rule or experiment.python_rates:
         raise ValueError("sampling and rates must be those of the library to simulate edges, got Python code")
+    if plain.stopping.drift_proof:
+        raise ValueError(f"stopping must be another rule than {plain.stopping.kind} to simulate edges: use simulate")
     if draws not in DRAWS:
         raise ValueError(f"draws must be one of {', '.join(DRAWS)}, got {draws!r}")
     shared: dict[str, Any] = {field.name: getattr(plain, field.name) for field in fields(plain)}

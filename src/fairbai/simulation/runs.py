@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Integers = npt.NDArray[np.int64]
+ROUNDING = 1e-12  # of the average of an arm
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,8 @@ class Runs:
         deltas: In the order that they were given.
         best_arms: The true one, or all of them if there is a tie.
         lower_bounds: What every fair rule needs on average, for each delta.
-        proved: Whether an error probability of at most delta is proved for the stopping rule and the family.
+        proved: Whether an error probability of at most delta is proved for the stopping rule and the family, and for
+            means that change if they do.
         number: The number of every run, which is that of its random stream.
         decision_time: Trials until the answer; for a run that gave none, all its rounds.
         stopping_time: Trials until the stop: the same, and those of settling.
@@ -40,6 +42,7 @@ class Runs:
         shares: The share of every arm (last axis) at these rounds (second axis) of every run; nan after its end.
         glr: The generalised likelihood ratio at these rounds, before every arm has a reward 0.
         floors: The floors at the true means; empty where they are not known.
+        averages: With a drift, the true average of every arm (a third axis) until the decision; else None.
     """
 
     deltas: tuple[float, ...]
@@ -57,6 +60,7 @@ class Runs:
     shares: Array
     glr: Array
     floors: tuple[float, ...] = ()
+    averages: Array | None = None
 
     def __len__(self) -> int:
         return len(self.decision_time)
@@ -66,8 +70,12 @@ class Runs:
 
     @property
     def correct(self) -> npt.NDArray[np.bool_]:
-        """Whether the answer is a best arm."""
-        return np.isin(self.recommendation, self.best_arms)
+        """Whether the answer is a best arm; with a drift, one that was the best on average until the decision."""
+        if self.averages is None:
+            return np.isin(self.recommendation, self.best_arms)
+        named = np.take_along_axis(self.averages, np.maximum(self.recommendation, 0)[..., None], axis=2)[..., 0]
+        right: npt.NDArray[np.bool_] = named >= self.averages.max(axis=2) - ROUNDING
+        return right & ~self.censored
 
     @property
     def censored(self) -> npt.NDArray[np.bool_]:
@@ -102,6 +110,8 @@ class Runs:
         for name in ("decision_time", "stopping_time", "recommendation", "correct", "violation", "censored"):
             columns[name] = getattr(self, name).ravel()
         columns |= {f"pulls_{arm}": self.pulls[:, :, arm].ravel() for arm in range(arms)}
+        if self.averages is not None:
+            columns |= {f"average_{arm}": self.averages[:, :, arm].ravel() for arm in range(arms)}
         return columns
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -128,7 +138,7 @@ class Runs:
             raise ValueError(f"{path} does not hold runs of fairbai")
         about = json.loads(table.schema.metadata[b"fairbai"])
         columns = {name: table.column(name).to_numpy() for name in table.column_names}
-        pulls = [name for name in columns if name.startswith("pulls_")]
+        pulls, averages = ([name for name in columns if name.startswith(kind)] for kind in ("pulls_", "average_"))
         square = {name: column.reshape(-1, len(about["deltas"])) for name, column in columns.items()}
         count = len(square["run"])
         return cls(
@@ -143,6 +153,7 @@ class Runs:
             trace_rounds=(),
             shares=np.zeros((count, 0, len(pulls))),
             glr=np.zeros((count, 0)),
+            averages=np.stack([square[name] for name in averages], axis=2) if averages else None,
             **{name: square[name] for name in ("decision_time", "stopping_time", "recommendation", "violation")},
         )
 
@@ -154,4 +165,6 @@ class Runs:
         joined: dict[str, Any] = {
             name: np.concatenate([getattr(part, name) for part in parts])[order] for name in names
         }
+        if parts[0].averages is not None:
+            joined["averages"] = np.concatenate([part.averages for part in parts if part.averages is not None])[order]
         return replace(parts[0], histogram=np.sum([part.histogram for part in parts], axis=0), **joined)

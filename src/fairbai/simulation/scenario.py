@@ -13,7 +13,7 @@ from scipy.special import pdtr
 from fairbai.allocation import lower_bound
 from fairbai.compiling.entry import is_compiled, patiently
 from fairbai.experiment import Settling
-from fairbai.experiment.experiment import Experiment, checked_seed
+from fairbai.experiment.experiment import Experiment, checked_seed, default_sampling
 from fairbai.experiment.settling import MAX_LEARNING, checked_settling, settling_choice, settling_code, settling_plan
 from fairbai.kernels.config import configure
 from fairbai.kernels.loop import runs as kernels
@@ -23,10 +23,11 @@ from fairbai.kernels.state import ASSIGNED
 from fairbai.kernels.streams import rewards
 from fairbai.problems.checks import Array, confidence, true_or_false, whole
 from fairbai.problems.configured import Form
-from fairbai.problems.families import Poisson
+from fairbai.problems.drifts import Drift
+from fairbai.problems.families import Bounded, Poisson
 from fairbai.problems.instance import Instance
 from fairbai.problems.rates import Constant, Custom
-from fairbai.sampling import FairTopTwo, SamplingRule
+from fairbai.sampling import SamplingRule
 from fairbai.simulation.runs import Runs
 from fairbai.stopping import Mixture, StoppingRule
 
@@ -49,6 +50,8 @@ class Scenario:
     maximum_rounds: int
     histogram: bool
     grid: tuple[int, ...]
+    drift: Drift | None = None
+    look_every: int = 1
 
     def experiment(self, run: int = 0) -> Experiment:
         """A run that has not begun."""
@@ -72,7 +75,7 @@ class Scenario:
             deltas=self.deltas,
             best_arms=tuple(np.flatnonzero(means == means.max()).tolist()),
             lower_bounds=tuple(lower_bound(self.instance, delta) for delta in self.deltas),
-            proved=self.stopping.proved(self.instance.family),
+            proved=self.stopping.proved(self.instance.family) and (self.drift is None or self.stopping.drift_proof),
             number=np.arange(first, first + count),
             decision_time=record.decided[:, back],
             stopping_time=record.stopped[:, back],
@@ -84,6 +87,7 @@ class Scenario:
             shares=record.shares,
             glr=record.glr,
             floors=tuple(self.instance.floors.tolist()),
+            averages=None if self.drift is None else self.drift.averages(means, record.decided[:, back]),
         )
 
     def at_the_decision(self, run: int) -> Experiment:
@@ -123,7 +127,12 @@ class Scenario:
     def task(self, levels: Array, settles: tuple[int, float]) -> Task:
         """What the kernels are to find out."""
         grid = np.array(self.grid, dtype=np.float64)
-        return Task(truth_of(self.instance), levels, settles, self.maximum_rounds, grid)
+        one, drift, repeats = self.instance, np.empty((0, 0)), False
+        if self.drift is not None:
+            table = self.drift.checked_table(one.family, one.means)
+            drift, repeats = np.array(one.family.out_of_units(table)), self.drift.repeats
+        truth = truth_of(one)
+        return Task(truth, levels, settles, self.maximum_rounds, grid, self.look_every, drift, repeats)
 
     def _in_python(self, first: int, levels: Array, record: Record) -> None:
         """The same loop for a rule or a rate that is written in Python."""
@@ -137,14 +146,16 @@ class Scenario:
             while column < levels.size and experiment.round < self.maximum_rounds:
                 number = experiment.round
                 arm = experiment.assign()
-                experiment.observe(arm, kernels.draw(experiment.codes, task.truth, run, number, arm))
+                experiment.observe(arm, kernels.draw(experiment.codes, task, run, number, arm))
                 asked = -math.inf if task.grid.size > 0 else float(levels[column])
                 score, _, glr, _, _ = experiment.reconsider(asked)
+                if (number + 1) % self.look_every > 0:
+                    score = -math.inf
                 before = column
                 column = note(config, task, state, scalars, (score, glr), record, (row, column))
                 if later:
                     for decided in range(before, column):
-                        self._settle_in_python(experiment, task.truth, record, row, decided)
+                        self._settle_in_python(experiment, task, record, row, decided)
             give_up(config, task, state, scalars, record, (row, column))
 
     @property
@@ -153,14 +164,14 @@ class Scenario:
         known = isinstance(self.instance.rates, Constant)
         return settling_code(bool(self.settle) if known else self.settle)
 
-    def _settle_in_python(self, decided: Experiment, truth: Array, record: Record, row: int, column: int) -> None:
+    def _settle_in_python(self, decided: Experiment, task: Task, record: Record, row: int, column: int) -> None:
         """What ``settle_with_margin`` in the kernels does, for rates that are written in Python."""
         assert isinstance(self.settle, Settling)
         one, run = decided.copied(), decided.run
         floors, end = settling_plan(one, self.settle)
         while one.round < end:
             arm = settling_choice(one, floors, end)
-            value = kernels.draw(one.codes, truth, run, one.round, arm)
+            value = kernels.draw(one.codes, task, run, one.round, arm)
             one.count_assigned(arm)
             if self.settle.learn and one.round < end and one.round <= MAX_LEARNING * decided.round:
                 one.observe(arm, value)
@@ -168,7 +179,7 @@ class Scenario:
         record.pulls[row, column] = one.state[ASSIGNED]
         record.stopped[row, column] = end
         record.violations[row, column] = violation(
-            one.state, one.scalars, truth[rewards.FLOOR], one.state[ASSIGNED], float(end)
+            one.state, one.scalars, task.truth[rewards.FLOOR], one.state[ASSIGNED], float(end)
         )
 
 
@@ -182,6 +193,8 @@ def make_scenario(
     maximum_rounds: int,
     histogram: bool = False,
     trace: bool | Sequence[int] = False,
+    drift: Drift | Form | None = None,
+    look_every: int = 1,
 ) -> Scenario:
     """A scenario of checked parts."""
     if not isinstance(instance, Instance):
@@ -192,16 +205,22 @@ def make_scenario(
     rounds = whole("maximum_rounds", maximum_rounds, 1, MAX_ROUNDS)
     if isinstance(instance.family, Poisson) and instance.means.max() > MAX_POISSON_MEAN:
         raise ValueError(f"means must be at most {MAX_POISSON_MEAN:g} to simulate Poisson arms")
+    rule = Mixture() if stopping is None else StoppingRule.of(stopping)
+    changes = None if drift is None else Drift.of(drift)
+    if changes is not None:
+        changes.checked_table(instance.family, instance.means)
     scenario = Scenario(
         instance,
         checked,
-        FairTopTwo() if sampling is None else SamplingRule.of(sampling),
-        Mixture() if stopping is None else StoppingRule.of(stopping),
+        default_sampling(rule, instance.rates, instance.means.size) if sampling is None else SamplingRule.of(sampling),
+        rule,
         checked_settling(settle),
         checked_seed(seed),
         rounds,
         true_or_false("histogram", histogram),
         _grid(trace, rounds),
+        changes,
+        whole("look_every", look_every, 1),
     )
     scenario.experiment()  # checks the rest
     return scenario
@@ -238,8 +257,11 @@ def _empty_record(count: int, deltas: int, arms: int, histogram: bool, marks: in
 def truth_of(instance: Instance) -> Array:
     """The rows of ``kernels.streams.rewards``."""
     truth = np.zeros((rewards.FLOOR + 1, instance.means.size))
-    truth[rewards.MEAN] = instance.means
+    truth[rewards.MEAN] = instance.family.out_of_units(instance.means)
     truth[rewards.SPREAD] = np.sqrt(instance.scales)
+    if isinstance(instance.family, Bounded):
+        guess = np.sqrt(instance.family.variances(instance.means)) / instance.family.width
+        truth[rewards.SPREAD] = -1.0 if instance.family.variance is None else guess
     truth[rewards.FLOOR] = instance.floors
     if isinstance(instance.family, Poisson):
         mode = np.floor(instance.means)

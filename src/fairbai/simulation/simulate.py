@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from fairbai.experiment import Settling
 from fairbai.problems.checks import whole
 from fairbai.problems.configured import Form
+from fairbai.problems.drifts import Drift
 from fairbai.problems.instance import Instance
 from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import run_all
@@ -27,6 +28,8 @@ def simulate(
     histogram: bool = False,
     trace: bool | Sequence[int] = False,
     progress: bool | None = None,
+    drift: Drift | Form | None = None,
+    look_every: int = 1,
 ) -> Runs:
     """Run experiments on simulated rewards, as an ``Identifier`` with the same settings would go.
 
@@ -41,7 +44,8 @@ def simulate(
     Args:
         instance: The true means, the family and the floors.
         deltas: One probability of a wrong answer or several, each in (0, 1/2).
-        sampling: The sampling rule; ``FairTopTwo()`` by default.
+        sampling: The sampling rule; ``FairTopTwo()`` by default, or a rule that draws if the stopping rule is
+            ``DesignBased``.
         stopping: The stopping rule; ``Mixture()``, the tightest proved one, by default.
         settle: Whether to go on after the decision until every floor is met (up to less than one trial, where floors
             sum to 1). A ``Settling`` raises floors that depend on the means by a margin for their error, and may go on
@@ -53,6 +57,9 @@ def simulate(
         histogram: Whether to count the violation of every round, in 1,000 steps.
         trace: Whether to keep shares and GLR at ten rounds a decade; or the rounds at which to keep them.
         progress: Whether to show a progress bar; by default, only on a terminal, after a second.
+        drift: How the means change with the trials, from those of the instance: one of ``fairbai.drifts``. The right
+            answer is then the arm that is best on average until the decision.
+        look_every: Decisions are made only after multiples of so many trials.
 
     Example:
         >>> import fairbai as fb
@@ -61,5 +68,6 @@ def simulate(
         >>> runs.stopping_time.shape, bool(runs.correct.mean() > 0.98)
         ((200, 2), True)
     """
-    scenario = make_scenario(instance, deltas, sampling, stopping, settle, seed, maximum_rounds, histogram, trace)
+    rules = (sampling, stopping, settle, seed, maximum_rounds, histogram, trace)
+    scenario = make_scenario(instance, deltas, *rules, drift=drift, look_every=look_every)
     return run_all(scenario, whole("runs", runs, 1, MAX_RUNS), progress)

@@ -1,6 +1,8 @@
 """When to stop: the thresholds for the generalised likelihood ratio, each with what is proved about it."""
 
+from fairbai.stopping.design import DesignBased
 from fairbai.stopping.rules import (
+    ChanceToWin,
     Heuristic,
     KaufmannKoolen,
     Mixture,
@@ -10,4 +12,14 @@ from fairbai.stopping.rules import (
     TwoSidedMixture,
 )
 
-__all__ = ["Heuristic", "KaufmannKoolen", "Mixture", "PairwiseGaussian", "Proof", "StoppingRule", "TwoSidedMixture"]
+__all__ = [
+    "ChanceToWin",
+    "DesignBased",
+    "Heuristic",
+    "KaufmannKoolen",
+    "Mixture",
+    "PairwiseGaussian",
+    "Proof",
+    "StoppingRule",
+    "TwoSidedMixture",
+]

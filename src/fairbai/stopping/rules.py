@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from fairbai.kernels.stopping import scores as kernels
-from fairbai.problems.checks import confidence, number, true_or_false
+from fairbai.problems.checks import confidence, number, true_or_false, whole
 from fairbai.problems.configured import Configured
-from fairbai.problems.families import Bernoulli, Exponential, Family, Gaussian, Poisson
+from fairbai.problems.families import Bernoulli, Bounded, Exponential, Family, Gaussian, Poisson
 from fairbai.stopping.constants import c_exp, c_g
 
 MAX_ALPHA = 1.0 - 1e-9
@@ -27,6 +27,7 @@ class Proof:
         families: The reward families it covers. Every other family is refused.
         sampling: What it asks of the sampling rule.
         delays: What it asks of rewards that arrive late, out of order, or never.
+        drift: What it asks of rewards whose law changes in the course of the experiment.
     """
 
     families: tuple[type[Family], ...]
@@ -35,6 +36,7 @@ class Proof:
         "any, as long as, given everything told so far, which reward is told next is independent of all rewards "
         "that have not been told"
     )
+    drift: str = "none: the rewards of an arm keep their mean"
 
     def covers(self, family: Family) -> bool:
         """Whether the proof holds for this family, or for the one it is derived from.
@@ -51,11 +53,16 @@ class StoppingRule(Configured):
 
     Attributes:
         proof: The conditions of its proof; None for a rule that is not proved, which takes every family.
+        drift_proof: Whether it is proved for rewards whose law changes in the course of the experiment. Such a rule
+            needs arms that are drawn with known probabilities.
+        estimand: What the arms are compared by.
         code: Its number in ``kernels.stopping``.
     """
 
     argument: ClassVar[str] = "stopping"
     proof: ClassVar[Proof | None]
+    drift_proof: ClassVar[bool] = False
+    estimand: ClassVar[str] = "the mean of each arm"
     code: ClassVar[int]
 
     @abstractmethod
@@ -106,12 +113,47 @@ class Heuristic(StoppingRule):
 
 
 @dataclass(frozen=True, eq=False)
+class ChanceToWin(StoppingRule):
+    """Stops when the best arm is the best with a posterior probability of at least ``chance``. NOT proved.
+
+    It is what many products call "chance to win" or "probability to be best", here with normal posteriors around the
+    sample means. Whoever looks after every trial will be wrong far more often than 1 - ``chance``; delta is ignored. It
+    is here for comparison only, and accepted for every family.
+
+    Args:
+        chance: What the probability must reach, in (1/2, 1).
+        minimum: How many rewards every arm must have before.
+
+    Example:
+        >>> round(ChanceToWin(0.95).level(0.1, arms=10), 4)
+        2.9957
+    """
+
+    chance: float = 0.95
+    minimum: int = 100
+    proof: ClassVar[Proof | None] = None
+    code: ClassVar[int] = kernels.CHANCE_TO_WIN
+
+    def __post_init__(self) -> None:
+        chance = number("chance", self.chance, math.nextafter(0.5, 1.0), math.nextafter(1.0, 0.0), "in (1/2, 1)")
+        self._set(chance=chance, minimum=whole("minimum", self.minimum, 1))
+
+    def parameters(self, arms: int) -> tuple[float, float, float, float]:
+        """The rewards that every arm must have."""
+        return float(self.minimum), 1.0, 0.0, 0.0
+
+    def level(self, delta: float, arms: int) -> float:
+        """-log(1 - chance), whatever delta is."""
+        return -math.log1p(-self.chance)
+
+
+@dataclass(frozen=True, eq=False)
 class _Mixture(StoppingRule):
     """What the two mixtures have in common."""
 
     kappa: float = 5.0
     prior_mean: float = 1.0
-    proof: ClassVar[Proof] = Proof((Gaussian, Bernoulli, Poisson, Exponential))
+    proof: ClassVar[Proof] = Proof((Gaussian, Bernoulli, Poisson, Exponential, Bounded))
 
     def __post_init__(self) -> None:
         kappa = number("kappa", self.kappa, 1e-300, 1e300, "positive")

@@ -33,7 +33,7 @@ def check_sampling_rule(rule: SamplingRule, trials: int = 4000, runs: int = 20, 
     On simulated runs of every family and several rates: it chooses legal arms, pulls every arm (and, if it promises
     fairness or convergence, again and again), meets floors in the sense of ``rule.fairness`` and ``rule.bounds``, and
     its shares approach ``rule.converges_to``. On an Identifier: the same seed gives the same arms, also across a
-    snapshot, and another seed gives other arms exactly if ``rule.draws``. The tolerances are made for the default
+    snapshot, and another seed gives other arms exactly if ``rule.random``. The tolerances are made for the default
     ``trials`` and ``runs``.
 
     Args:
@@ -123,14 +123,14 @@ def _check_fairness_on_average(rule: SamplingRule, instance: Instance, trials: i
 
 
 def _check_repeats(rule: SamplingRule, instance: Instance, seed: int) -> None:
-    """The same seed gives the same arms, also when the run is resumed; another seed gives others if the rule draws."""
+    """The same seed gives the same arms, also when the run is resumed; another seed others if the rule is random."""
     arms = _play(rule, instance, seed)
     assert arms == _play(rule, instance, seed, interrupted=True), f"{rule.kind}: the same seed gives other arms"
     others = arms != _play(rule, instance, seed + 1)
-    if rule.draws:
-        assert others, f"{rule.kind}: draws is True, but another seed gives the same arms"
+    if rule.random:
+        assert others, f"{rule.kind}: random is True, but another seed gives the same arms"
     else:
-        assert not others, f"{rule.kind}: draws is False, but another seed gives other arms"
+        assert not others, f"{rule.kind}: random is False, but another seed gives other arms"
 
 
 def _play(rule: SamplingRule, instance: Instance, seed: int, interrupted: bool = False) -> list[int]:

@@ -3,27 +3,42 @@
 from fairbai.kernels.allocation.arms import Problem
 from fairbai.kernels.allocation.floors import allocate_in_line, allocate_others
 from fairbai.kernels.allocation.limits import LIMITED_ROWS, allocate_within
-from fairbai.kernels.families import GAUSSIAN
+from fairbai.kernels.families import BOUNDED, GAUSSIAN
 from fairbai.kernels.jit import kernel
-from fairbai.kernels.state import CEILING, FLOOR, GROUP, GROUP_FLOOR, INSIDE, SCALE, SPARE, has_limits
+from fairbai.kernels.state import (
+    CEILING,
+    FLOOR,
+    GROUP,
+    GROUP_FLOOR,
+    INSIDE,
+    SCALE,
+    SPARE,
+    bounded_variance,
+    has_limits,
+)
 
-SHARES_ROWS = LIMITED_ROWS + 1
-"""Rows of the workspace: floors that are zero, and the workspace of the allocation."""
+SHARES_ROWS = LIMITED_ROWS + 2
+"""Rows of the workspace: floors that are zero, estimated variances, and the workspace of the allocation."""
 
 
 @kernel
 def optimal_shares(family, fair, state, scalars, start, weights, workspace):
     """``allocate`` for the means of an experiment and, if ``fair``, its limits.
 
-    Writes ``weights``, and returns what ``allocate`` does.
+    Bounded arms count as Gaussian ones with the variances that are estimated. Writes ``weights``, and returns what
+    ``allocate`` does.
     """
     means, scales = state[INSIDE], state[SCALE]
+    if family == BOUNDED:
+        family, scales = GAUSSIAN, workspace[1]
+        for a in range(scales.size):
+            scales[a] = bounded_variance(state, a)
     if fair and has_limits(scalars):
         limits = (state[FLOOR], state[CEILING], state[GROUP], state[GROUP_FLOOR])
-        return allocate_within(family, means, scales, limits, start, weights, workspace[1:])
+        return allocate_within(family, means, scales, limits, start, weights, workspace[2:])
     floors, spare = (state[FLOOR], scalars[SPARE]) if fair else (workspace[0], 1.0)
     if not fair:
         floors[:] = 0.0
     if family == GAUSSIAN:  # the others are slow enough for a call not to matter
-        return allocate_in_line(GAUSSIAN, Problem(means, scales, floors, spare), start, weights, workspace[1:])
-    return allocate_others(family, means, scales, floors, start, weights, workspace[1:])
+        return allocate_in_line(GAUSSIAN, Problem(means, scales, floors, spare), start, weights, workspace[2:])
+    return allocate_others(family, means, scales, floors, start, weights, workspace[2:])

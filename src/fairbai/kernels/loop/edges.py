@@ -11,12 +11,13 @@ from collections import namedtuple
 import numpy as np
 
 from fairbai.kernels.config import FAMILY, ORIGIN, RULE, RUN, SEED, configure
+from fairbai.kernels.families import BOUNDED
 from fairbai.kernels.jit import entry, kernel, subroutine
 from fairbai.kernels.loop.records import give_up, note
 from fairbai.kernels.loop.steps import assign, reconsider, recount
 from fairbai.kernels.sampling.policies import draw_arm
 from fairbai.kernels.sampling.rules import FROM_EACH_ARM, draws, tracks
-from fairbai.kernels.state import ASSIGNED, OBSERVED, ROUND, SEEN, SUM, TARGET
+from fairbai.kernels.state import ASSIGNED, OBSERVED, ROUND, SEEN, SQUARES, SUM, TARGET
 from fairbai.kernels.streams.philox import two_uniforms
 from fairbai.kernels.streams.rewards import reward
 
@@ -92,6 +93,8 @@ def count_batch(codes, params, state, scalars, policy, pulls, sums):
         state[ASSIGNED, a] += pulls[a]
         state[OBSERVED, a] += pulls[a]
         state[SUM, a] += sums[a]
+        if codes[FAMILY] == BOUNDED:
+            state[SQUARES, a] += sums[a]  # the most that rewards in [0, 1] can have
     recount(codes, params, state, scalars)
 
 

@@ -8,21 +8,38 @@ import numpy as np
 from fairbai.kernels.jit import kernel, subroutine
 from fairbai.kernels.settling.margins import raise_floors
 from fairbai.kernels.settling.settle import FROZEN, LEARNING, NOT, settle, settling_arm, settling_trials, violation
-from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, ROUND, has_limits, largest, learn
+from fairbai.kernels.state import ASSIGNED, FLOOR, ROUND, has_limits, learn
+from fairbai.kernels.stopping.scores import answer
 from fairbai.kernels.streams.philox import two_uniforms
 from fairbai.kernels.streams.rewards import FLOOR as TRUE_FLOOR
-from fairbai.kernels.streams.rewards import reward
+from fairbai.kernels.streams.rewards import drifting_reward, reward
 
-Task = namedtuple("Task", ["truth", "levels", "settles", "longest", "grid"])
+Task = namedtuple(
+    "Task",
+    ["truth", "levels", "settles", "longest", "grid", "look_every", "drift", "repeats"],
+    defaults=(1, np.empty((0, 0)), False),
+)
 """What a simulation is to find out: the truth of the rewards (see ``kernels.streams.rewards``); what the evidence must
 reach, one level per delta, rising; how the floors are met before the stop (NOT, FROZEN or LEARNING) and the margin in
-standard errors; the number of rounds after which a run is given up; and the rounds to trace."""
+standard errors; the number of rounds after which a run is given up; the rounds to trace; decisions are made only in
+rounds that are multiples of a number; and the means of every arm in the first rounds, if they drift, which then stay or
+are repeated."""
 
 Record = namedtuple("Record", ["decided", "stopped", "answers", "violations", "pulls", "histogram", "shares", "glr"])
 """What is kept of a chunk of runs. One row per run, with one entry per delta: the trials at the decision and at the
 stop, the answer (-1 if there is none), the violation, the pulls of every arm (these all at the stop). Of all runs
 together: for each delta, how many rounds until the decision had no violation, or one in the n-th of equal steps up to
 1. And of each run, at every round of a grid, the shares of the arms and the GLR."""
+
+
+@kernel
+def task_reward(family, task, number, arm, uniform):
+    """The reward of an arm in a round, the first of which is 0."""
+    rows = task.drift.shape[0]
+    if rows == 0:
+        return reward(family, task.truth, arm, uniform)
+    row = number % rows if task.repeats else min(number, rows - 1)
+    return drifting_reward(family, task.truth, task.drift[row, arm], arm, uniform)
 
 
 @subroutine
@@ -44,7 +61,8 @@ def settle_with_margin(config, task, state, scalars, pulls):
         uniform = two_uniforms(config.seed, config.run, int(scalars[ROUND]))[1]
         state[ASSIGNED, arm] += 1.0
         scalars[ROUND] += 1.0
-        learn(config.family, state, scalars, arm, reward(config.family, task.truth, arm, uniform))
+        number = int(scalars[ROUND]) - 1
+        learn(config.family, state, scalars, arm, task_reward(config.family, task, number, arm, uniform))
 
 
 @kernel
@@ -87,7 +105,7 @@ def note(config, task, state, scalars, found, record, place):
                 record.shares[row, mark, a] = state[ASSIGNED, a] / number
     while column < levels.size and score >= levels[column]:
         record.decided[row, column] = number
-        record.answers[row, column] = largest(state, MEAN)
+        record.answers[row, column] = answer(config, state)
         _stop(config, task, task.settles[0], state, scalars, record, (row, column))
         column += 1
     return column

@@ -12,19 +12,20 @@ import numpy as np
 from fairbai.kernels.config import FAMILY, SEED, configure_run
 from fairbai.kernels.families import GAUSSIAN
 from fairbai.kernels.jit import borrowed, entry, kernel, pointer
-from fairbai.kernels.loop.records import Task, give_up, note
+from fairbai.kernels.loop.records import Task, give_up, note, task_reward
 from fairbai.kernels.loop.steps import count_reward, update_evidence
 from fairbai.kernels.rates import EPSILON, unspent
 from fairbai.kernels.sampling.choose import choose
 from fairbai.kernels.state import FLOOR, MEAN, ROUND, SPARE, UNSEEN
+from fairbai.kernels.stopping.design import bet
+from fairbai.kernels.stopping.scores import DESIGN_BASED
 from fairbai.kernels.streams.philox import two_uniforms
-from fairbai.kernels.streams.rewards import reward
 
 
 @entry
-def draw(codes, truth, run, number, arm):
+def draw(codes, task, run, number, arm):
     """The reward of an arm in a round of a run, for the loop in Python."""
-    return reward(codes[FAMILY], truth, arm, two_uniforms(codes[SEED], run, number)[1])
+    return task_reward(codes[FAMILY], task, number, arm, two_uniforms(codes[SEED], run, number)[1])
 
 
 @functools.lru_cache
@@ -68,26 +69,39 @@ def _custom_floors(custom, state, scalars):
 
 
 @kernel
+def _bet_on(config, state, scalars, arm, earned, policy):
+    """Count a drawn trial for a stop that survives drift. Where there is no policy, there is no such stop."""
+    if policy is not None and config.stopping == DESIGN_BASED:
+        bet(state, scalars, arm, earned, policy[arm])
+
+
+@kernel
 def _simulate(family, experiment, before, task, first, custom, record):
     codes, params, state = borrowed(experiment[0]), borrowed(experiment[1]), borrowed(experiment[2])
     scalars, policy, workspace = borrowed(experiment[3]), borrowed(experiment[4]), borrowed(experiment[5])
     truth, levels, grid, longest = borrowed(task.truth), borrowed(task.levels), borrowed(task.grid), task.longest
-    task = Task(truth, levels, task.settles, longest, grid)
+    drift, every = borrowed(task.drift), task.look_every
+    task = Task(truth, levels, task.settles, longest, grid, every, drift, task.repeats)
     watched = record.histogram.shape[1] > 1 or grid.size > 0
     for row in range(record.decided.shape[0]):
         state[:], scalars[:] = before[0], before[1]
         config, column = configure_run(family, codes, params, first + row), 0
         while column < levels.size and scalars[ROUND] < longest:
-            for_rule, for_reward = two_uniforms(config.seed, config.run, int(scalars[ROUND]))
+            number = int(scalars[ROUND])
+            for_rule, for_reward = two_uniforms(config.seed, config.run, number)
             arm = choose(config, state, scalars, policy, for_rule)
             if arm < 0:
                 break  # a rule that has no kernel
-            count_reward(config, state, scalars, arm, reward(family, truth, arm, for_reward))
+            earned = task_reward(family, task, number, arm, for_reward)
+            count_reward(config, state, scalars, arm, earned)
+            _bet_on(config, state, scalars, arm, earned, policy)
             if custom is not None and scalars[UNSEEN] == 0.0 and not _custom_floors(custom, state, scalars):
                 truth[0] = state[MEAN]
                 return config.run
             asked = -np.inf if grid.size > 0 else levels[column]  # a trace shows the exact evidence of all rounds
             score, _, glr, _, _ = update_evidence(config, state, scalars, workspace, asked)
+            if every > 1 and (number + 1) % every > 0:
+                score = -np.inf
             if watched or score >= levels[column]:
                 column = note(config, task, state, scalars, (score, glr), record, (row, column))
         give_up(config, task, state, scalars, record, (row, column))

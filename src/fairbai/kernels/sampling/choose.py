@@ -11,11 +11,13 @@ from fairbai.kernels.jit import kernel
 from fairbai.kernels.rates import CONSTANT, fill_floors, spare_share
 from fairbai.kernels.sampling.lucb import lucb
 from fairbai.kernels.sampling.policies import draw_arm, fill_policy, track
+from fairbai.kernels.sampling.posterior import update_shares
 from fairbai.kernels.sampling.rules import (
     DIRECT,
     FAIR_TOP_TWO,
     FROM_EACH_ARM,
     LUCB,
+    POSTERIOR_FAIR,
     TOP_TWO,
     draws,
     has_policy,
@@ -39,6 +41,8 @@ def refresh(config, state, scalars, workspace):
     fill_floors(config.rate, config.p0, config.temperature, state[MEAN], state[FLOOR])
     if config.rate != CONSTANT:
         scalars[SPARE] = spare_share(state[FLOOR])
+    if workspace is not None and config.rule == POSTERIOR_FAIR:
+        update_shares(config, state, scalars, workspace)
     if workspace is not None and solves(config.rule):
         fair, start = is_fair(config.rule), scalars[START]
         scalars[START] = optimal_shares(config.family, fair, state, scalars, start, state[WEIGHT], workspace)[3]

@@ -3,7 +3,8 @@
 import math
 
 from fairbai.kernels.jit import kernel
-from fairbai.kernels.sampling.rules import CUMULATIVE, FAIR_CUMULATIVE, FAIR_SAMPLED, UNIFORM_FAIR
+from fairbai.kernels.sampling.posterior import fill_posterior_fair
+from fairbai.kernels.sampling.rules import CUMULATIVE, FAIR_CUMULATIVE, FAIR_SAMPLED, POSTERIOR_FAIR, UNIFORM_FAIR
 from fairbai.kernels.state import ASSIGNED, CENTRE, FLOOR, ROUND, SPARE, TARGET, UNSEEN, WEIGHT, has_limits
 
 
@@ -12,10 +13,12 @@ def fill_policy(config, state, scalars, policy):
     """The policy of the next round; nan for a rule that has none."""
     if config.rule == CUMULATIVE:
         _explore_at_random(state, scalars, policy)
-    elif config.rule == UNIFORM_FAIR and has_limits(scalars):
+    elif config.rule in (UNIFORM_FAIR, POSTERIOR_FAIR) and has_limits(scalars):
         _mix_with_centre(1.0, state, policy)
     elif config.rule == UNIFORM_FAIR:
         _fill_uniform_fair(state, scalars, policy)
+    elif config.rule == POSTERIOR_FAIR:
+        fill_posterior_fair(config, state, scalars, policy)
     elif config.rule in (FAIR_SAMPLED, FAIR_CUMULATIVE) and has_limits(scalars):
         _mix_with_centre(_exploration(scalars), state, policy)
     elif config.rule in (FAIR_SAMPLED, FAIR_CUMULATIVE):

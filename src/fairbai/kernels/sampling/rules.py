@@ -2,7 +2,8 @@
 
 from fairbai.kernels.jit import kernel
 
-FAIR_SAMPLED, FAIR_CUMULATIVE, DIRECT, CUMULATIVE, UNIFORM_FAIR, FAIR_TOP_TWO, TOP_TWO, LUCB, PYTHON = range(9)
+FAIR_SAMPLED, FAIR_CUMULATIVE, DIRECT, CUMULATIVE, UNIFORM_FAIR, FAIR_TOP_TWO, TOP_TWO, LUCB = range(8)
+PYTHON, POSTERIOR_FAIR = range(8, 10)
 FROM_POLICY, FROM_EACH_ARM = range(2)
 
 
@@ -27,7 +28,7 @@ def has_policy(rule):
 @kernel
 def draws(rule):
     """Whether a rule draws its arms at random from its policy."""
-    return rule in (FAIR_SAMPLED, UNIFORM_FAIR)
+    return rule in (FAIR_SAMPLED, UNIFORM_FAIR, POSTERIOR_FAIR)
 
 
 @kernel

@@ -9,20 +9,22 @@ import math
 
 import numpy as np
 
-from fairbai.kernels.families import GAUSSIAN, regret
+from fairbai.kernels.families import GAUSSIAN, regret, variance
 from fairbai.kernels.jit import kernel, subroutine
 from fairbai.kernels.pairs import transport
-from fairbai.kernels.state import COST, MEAN, OBSERVED, PENALTY, RATIO, SCALE, SEEN, SUM, UNSEEN, largest
+from fairbai.kernels.state import COST, INSIDE, MEAN, OBSERVED, PENALTY, RATIO, SCALE, SEEN, SUM, UNSEEN, largest
+from fairbai.kernels.stopping.design import design_evidence, leader
 from fairbai.kernels.stopping.tilts import tie_evidence
 
-HEURISTIC, MIXTURE, PAIRWISE_GAUSSIAN, KAUFMANN_KOOLEN, KAUFMANN_KOOLEN_PAIRWISE, TWO_SIDED_MIXTURE = range(6)
+HEURISTIC, MIXTURE, PAIRWISE_GAUSSIAN, KAUFMANN_KOOLEN, KAUFMANN_KOOLEN_PAIRWISE = range(5)
+TWO_SIDED_MIXTURE, DESIGN_BASED, CHANCE_TO_WIN = range(5, 8)
 TWO_SIDED_SHARE = 0.05  # of the two-sided mixture in MIXTURE; the rest is one-sided
 
 
 @kernel
 def penalty(family, rule, kappa, size, count, total):
     """The part that an arm with ``count`` rewards of sum ``total`` has in a threshold; see docs/stopping.md."""
-    if rule in (HEURISTIC, MIXTURE):
+    if rule in (HEURISTIC, MIXTURE, DESIGN_BASED, CHANCE_TO_WIN):
         return 0.0
     if rule == TWO_SIDED_MIXTURE:
         return regret(family, kappa, size, count, total)
@@ -49,12 +51,20 @@ def _fill_costs(family, state, best):
 
 
 @kernel
+def answer(config, state):
+    """The arm that is named if the experiment stops now."""
+    return leader(state) if config.stopping == DESIGN_BASED else largest(state, MEAN)
+
+
+@kernel
 def evidence(config, state, scalars, level):
     """The least score over the pairs, the arm that has it, and its GLR, factor and penalty.
 
     The score of a pair is factor * GLR - penalty. Before every arm has a reward there is none: the score is -inf. A
     rule that is none of those above scores nan, with which nothing stops.
     """
+    if config.stopping == DESIGN_BASED:
+        return design_evidence(state, scalars, level)
     best = largest(state, MEAN)
     if scalars[UNSEEN] > 0.0:
         return -np.inf, best, 0.0, 1.0, 0.0
@@ -63,6 +73,8 @@ def evidence(config, state, scalars, level):
         return _least_mixture(config, state, best, level)
     if config.stopping in (PAIRWISE_GAUSSIAN, KAUFMANN_KOOLEN_PAIRWISE, TWO_SIDED_MIXTURE):
         return _least_score(config, state, best)
+    if config.stopping == CHANCE_TO_WIN:
+        return _chance_to_win(config, state, best)
     common = math.nan
     if config.stopping == HEURISTIC:
         common = math.log1p(math.log(scalars[SEEN]))
@@ -72,6 +84,36 @@ def evidence(config, state, scalars, level):
             common += state[PENALTY, a]
     worst = _cheapest(state, best)
     return state[COST, worst] - common, worst, state[COST, worst], 1.0, common
+
+
+@subroutine
+def _chance_to_win(config, state, best):
+    """-log(1 - P(the best arm is the best)), with independent normal posteriors; -inf while an arm has few rewards.
+
+    P = E[prod over the others of Phi((mean + error X - their mean) / their error)] for X standard normal, by the
+    trapezoidal rule, which is as good as exact for such functions.
+    """
+    worst = _cheapest(state, best)
+    losing = 0.0
+    for step in range(-40, 41):
+        x, others = 0.2 * step, 1.0
+        point = state[INSIDE, best] + x * _error(config.family, state, best)
+        for a in range(state.shape[1]):
+            if state[OBSERVED, a] < config.kappa:
+                return -np.inf, worst, state[COST, worst], 1.0, np.inf
+            if a != best:
+                others *= 0.5 * math.erfc(
+                    (state[INSIDE, a] - point) / (math.sqrt(2.0) * _error(config.family, state, a))
+                )
+        losing += 0.2 * math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi) * (1.0 - others)
+    score = -math.log(max(losing, 1e-300))
+    return score, worst, state[COST, worst], 1.0, state[COST, worst] - score
+
+
+@kernel
+def _error(family, state, arm):
+    """The standard error of the mean of an arm."""
+    return math.sqrt(variance(family, state[INSIDE, arm], state[SCALE, arm]) / state[OBSERVED, arm])
 
 
 @kernel

@@ -251,6 +251,8 @@ def new_book(config: dict[str, Any]) -> Book:
         settle=config["settle"],
         seed=config["seed"],
     )
+    if identifier.stopping.drift_proof:
+        raise ValueError(f"stopping rule {identifier.stopping.kind} is not available over HTTP yet")
     checked_silence(config.get("silence"), identifier.family)
     form = identifier.to_dict()
     for name in ("rates", "sampling"):

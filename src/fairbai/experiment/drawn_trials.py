@@ -1,0 +1,145 @@
+"""Drawn trials in the order of assignment, for a stop that needs the probability of every draw; see docs/delays.md."""
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+from fairbai.experiment.open_trials import OpenTrials, checked_silence
+from fairbai.problems.checks import number, whole
+from fairbai.problems.families import Family
+
+
+class DrawnTrials(OpenTrials):
+    """The trials since the first whose reward is not known: how each was drawn, and what was told of it.
+
+    A trial is counted when it and all trials before it have a reward. With ``report_after``, a trial of that age
+    without a reward has the reward ``silence``. Counting in the order of assignment makes it harmless that rewards come
+    late because of what they are.
+
+    Attributes:
+        report_after: How many further trials make a trial due; None if every reward is waited for.
+        silence: What a trial counts as that is due and has no reward.
+        first: The number of the oldest open trial.
+        late: Rewards that came after their trial was counted as silent.
+    """
+
+    def __init__(self, report_after: int | None, silence: float | None, labels: tuple[Any, ...]) -> None:
+        super().__init__(report_after or 0, silence, labels)
+        self.waits = report_after is None
+        self._chances: dict[int, float | None] = {}
+
+    def copied(self) -> Self:
+        """A copy, to go back to if something fails."""
+        one = type(self)(None if self.waits else self.report_after, self.silence, self._labels)
+        one.first, one.late = self.first, self.late
+        one._arms, one._rewards, one._chances = self._arms.copy(), self._rewards.copy(), self._chances.copy()
+        return one
+
+    @property
+    def open(self) -> int:
+        """Trials that are not counted yet."""
+        return len(self._arms)
+
+    def add(self, arm: int, chance: float | None = None) -> None:
+        """Open a new trial, and close the one that this makes due."""
+        newest = self.first + len(self._arms)
+        self._arms[newest], self._chances[newest] = arm, chance
+        oldest = newest - self.report_after
+        if not self.waits and oldest >= self.first and oldest not in self._rewards:
+            assert self.silence is not None
+            self._rewards[oldest] = self.silence
+
+    def skip(self, trials: int) -> None:
+        """Go on after so many trials that others counted; there must be no open ones."""
+        self.first += trials
+
+    def ready(self) -> Iterator[tuple[int, float, float | None]]:
+        """Close the trials that can be counted: arm, reward, and the probability of the draw (None: not drawn)."""
+        while self.first in self._rewards:
+            arm, chance = self._arms.pop(self.first), self._chances.pop(self.first)
+            reward = self._rewards.pop(self.first)
+            self.first += 1
+            yield arm, reward, chance
+
+    def _checked(self, number: int, arm: int, new: dict[int, float]) -> int:
+        if self.waits and number < self.first:
+            raise ValueError(f"trial {number} already has a reward")
+        return super()._checked(number, arm, new)
+
+    # --- keeping ------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form: its length is that of the open trials."""
+        return {**super().to_dict(), "probabilities": list(self._chances.values())}
+
+    def restore(self, form: dict[str, Any], family: Family, trials: int) -> None:
+        """Continue with the open trials of a snapshot that was taken after so many trials."""
+        arms, rewards, chances = form["arms"], form["rewards"], form["probabilities"]
+        if not len(arms) == len(rewards) == len(chances) <= trials:
+            counts = f"{len(arms)}, {len(rewards)} and {len(chances)}"
+            raise ValueError(f"trials must have as many arms as rewards and probabilities, got {counts}")
+        self.first, self.late = trials - len(arms), whole("late", form["late"], 0)
+        last = len(self._labels) - 1
+        self._arms = {trial: whole("arm", arm, 0, last) for trial, arm in enumerate(arms, self.first)}
+        told = ((trial, reward) for trial, reward in enumerate(rewards, self.first) if reward is not None)
+        self._rewards = {trial: number("reward", reward, 0.0, 1.0, "from 0 to 1") for trial, reward in told}
+        self._chances = {
+            trial: None if chance is None else number("probability", chance, 1e-12, 1.0, "in (0, 1]")
+            for trial, chance in enumerate(chances, self.first)
+        }
+
+
+class OrderedTrials(DrawnTrials):
+    """Drawn trials of which somebody else keeps the open ones, and tells them in the order of assignment."""
+
+    def __init__(self, labels: tuple[Any, ...]) -> None:
+        super().__init__(None, None, labels)
+        self._assigned = 0
+
+    def copied(self) -> Self:
+        """A copy, to go back to if something fails."""
+        one = type(self)(self._labels)
+        one.first, one._assigned = self.first, self._assigned
+        return one
+
+    @property
+    def open(self) -> int:
+        """Trials that are not counted yet."""
+        return self._assigned - self.first
+
+    def add(self, arm: int, chance: float | None = None) -> None:
+        """Count a new trial."""
+        self._assigned += 1
+
+    def skip(self, trials: int) -> None:
+        """Go on after so many trials that others counted; there must be no open ones."""
+        self.first += trials
+        self._assigned += trials
+
+    def check_order(self, numbers: list[int | None]) -> None:
+        """Refuse trials that are not the next ones."""
+        for expected, given in enumerate(numbers, self.first):
+            if given != expected or expected >= self._assigned:
+                got = "an arm" if given is None else f"trial {given}"
+                raise ValueError(f"trial {expected} is the next to be told, in the order of assignment, got {got}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"first": self.first}
+
+    def restore(self, form: dict[str, Any], family: Family, trials: int) -> None:
+        """Continue after so many trials."""
+        self.first, self._assigned = whole("first", form["first"], 0, trials), trials
+
+
+def checked_drawn_trials(report_after: Any, silence: Any, family: Family, labels: tuple[Any, ...]) -> DrawnTrials:
+    """The arguments of an ``Identifier``, checked."""
+    if report_after is None:
+        if silence is not None:
+            raise ValueError(f"silence needs report_after, the age at which a trial counts as silent, got {silence!r}")
+        return DrawnTrials(None, None, labels)
+    if silence is None:
+        raise ValueError(
+            "silence must be given with report_after if the stop is design_based: every trial that was drawn counts, "
+            "a silent one as this reward"
+        )
+    return DrawnTrials(whole("report_after", report_after, 1), checked_silence(silence, family), labels)
