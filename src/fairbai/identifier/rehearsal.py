@@ -6,13 +6,14 @@ from fairbai.problems.short_forms import FamilyForm, RateForm
 from fairbai.sampling import SamplingRule
 
 DELTA = 0.1
-MAX_TRIALS = 500  # of which it needs less than a hundred
+LATER = 100  # trials after the decision
+MAX_TRIALS = 1000  # of which it needs a few hundred
 
 
 def rehearse(
     family: FamilyForm = None, rates: RateForm = 0.25, sampling: SamplingRule | Form | None = None
 ) -> Identifier:
-    """Play an experiment to its end; returns it."""
+    """Play an experiment to its end; returns it. Rewards are 0 or 1, which most families take."""
     ident = Identifier(2, DELTA, family, rates, sampling)
     ident.tell_batch([1, 1], [1.0, 0.0])
     ident.policy(10)
@@ -20,9 +21,9 @@ def rehearse(
     while not ident.decided and ident.trials < MAX_TRIALS:
         arm = ident.ask()
         ident.tell(arm, 1.0 - arm)
-    ident = Identifier.from_dict(ident.to_dict())
-    ident.tell_batch([0, 40], [0.0, 0.0])  # so that it is to settle again
-    while not ident.stopped and ident.trials < MAX_TRIALS:
-        ident.tell(ident.ask(), 0.0)
-    ident.status()
+    ident.tell_batch([0, LATER], [0.0, 0.0])
+    for one in (ident, Identifier.from_dict(ident.to_dict())):  # now the other arm lacks trials
+        while not one.stopped and one.trials < MAX_TRIALS:
+            one.tell(one.ask(), 0.0)
+        one.status()
     return ident
