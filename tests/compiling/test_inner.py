@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from fairbai.compiling import inner
 from fairbai.compiling.compiler import kernels_of
 from fairbai.kernels import rates
 from fairbai.kernels.jit import entry, kernel, subroutine
