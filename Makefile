@@ -1,6 +1,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 STAMP := .venv/.installed
+DEMO := .venv/.installed-demo
 # Three workers on two cores, because many tests wait for a server; only `make system` needs Schemathesis' plugin.
 PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 QUICK := $(PYTEST) -p no:schemathesis
@@ -21,7 +22,13 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
-demo: $(STAMP) ## Show what fairbai does
+# Much less than for development, unless that is installed already: so the demo starts soon.
+$(DEMO): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	test $(STAMP) -nt pyproject.toml || $(BIN)/python -m pip install --quiet --editable '.[report,wireless]'
+	touch $@
+
+demo: $(DEMO) ## Show what fairbai does: a live A/B test, then the paper's evaluation
 	$(BIN)/python examples/ab_test.py
 	$(BIN)/fairbai reproduce all --runs 100 --output reproduction
 
