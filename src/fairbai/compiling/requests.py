@@ -63,6 +63,11 @@ def ask(function: Callable[..., Any], signature: tuple[Any, ...]) -> bool:
             return False
 
 
+def gave_up() -> bool:
+    """Whether this process has stopped asking: nothing can be written, or the compiler keeps dying."""
+    return _client.gave_up
+
+
 def _ask(function: Callable[..., Any], signature: tuple[Any, ...]) -> bool:
     FOLDER.mkdir(parents=True, exist_ok=True)
     name = name_of(function, signature)
