@@ -198,7 +198,7 @@ def beta_quantile(a, b, uniform):
 
 @kernel
 def _log_gamma(x):
-    """log Gamma(x) by the approximation of Lanczos; that of the C library and of Numba differ in their last bits."""
+    """Log Gamma(x) by the approximation of Lanczos; that of the C library and of Numba differ in their last bits."""
     total = LANCZOS[0]
     for k in range(1, len(LANCZOS)):
         total += LANCZOS[k] / (x + k)
