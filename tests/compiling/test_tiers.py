@@ -192,3 +192,20 @@ def test_clock_counts_time_in_which_somebody_waits(monkeypatch: pytest.MonkeyPat
             now[0] = 3.0
     now[0] = 10.0
     assert clock.seconds == 3.0
+
+
+def test_kernel_that_could_not_be_compiled_is_tried_again_after_an_hour(cache: Path) -> None:
+    code = """
+import os, time
+import numba
+from fairbai.compiling import requests
+from fairbai.kernels.rates import fill_floors_batch as kernel
+signature = (numba.int64,)
+assert requests.ask(kernel.function, signature)
+failed = requests.FOLDER / (requests.name_of(kernel.function, signature) + requests.FAILED)
+failed.touch()
+before = requests.ask(kernel.function, signature)
+os.utime(failed, (time.time() - 4000, time.time() - 4000))
+print(before, requests.ask(kernel.function, signature), failed.exists())
+"""
+    assert run_python("-c", code, FAIRBAI_CACHE_DIR=str(cache), **BACKGROUND).split() == ["False", "True", "False"]
