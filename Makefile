@@ -50,7 +50,7 @@ system: $(STAMP) ## Run the tests of whole systems: browser, crashes, clusters, 
 long: $(STAMP) ## Run the long tests: thousands of instances more against the oracles
 	$(PYTEST) -m long
 
-kernels: $(STAMP) ## Compile the kernels that the tests share, on two cores
+kernels: $(STAMP) ## Compile the kernels that the tests share
 	$(BIN)/python -m tests.compile
 
 lint: $(STAMP) ## Check style, types and import directions
