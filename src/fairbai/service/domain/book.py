@@ -11,12 +11,13 @@ from typing import Any, Self, cast
 import numpy as np
 
 from fairbai.experiment.open_trials import checked_silence
-from fairbai.identifier import Identifier, Status
+from fairbai.identifier import Identifier, Status, Trial
 from fairbai.identifier.snapshot import FIRST_VERSION, changing
 from fairbai.problems.short_forms import rates_of
 from fairbai.service.domain.answers import Answer, Doubt
 from fairbai.service.domain.encoding import decode, encode
 from fairbai.service.domain.promises import ROUNDING, Promises
+from fairbai.stopping import DesignBased
 
 GROWTH = 1.05  # factor between the trials of two points of the history
 REVISION = 2
@@ -45,7 +46,9 @@ class Book:
         self.next_point = 1  # trials at which the history gets its next point
         self.expired = [0] * len(self.labels)  # tickets per arm whose lease ran out and that have no reward
         self.late = 0  # rewards that came after the lease
-        self.held = 0  # rewards of tickets that are not of age
+        self.held = 0  # rewards that were told and are not counted yet
+        self.drawn = identifier.stopping.drift_proof  # whether tickets have a probability and are counted in order
+        self.summed = 0  # number of the first ticket that is not counted, if they are counted in order
         self.closed: dict[str, Any] | None = None  # the answer when it was closed
         self.promises = Promises(identifier)
         self._progress: float | None = None  # evidence over threshold, as of the last look
@@ -60,7 +63,7 @@ class Book:
         book = cls(settings, Identifier.from_dict({**_fixed(settings), **identifier}))
         book.version, book.tickets, book.next_point = form["version"], form["tickets"], form["next_point"]
         book.expired, book.late, book.closed = form["expired"], form["late"], form["closed"]
-        book.held = form.get("held", 0)
+        book.held, book.summed = form.get("held", 0), form.get("summed", 0)
         book.revision = revision_of(form)
         book._give_up_expired()
         book.observed = int(sum(identifier["state"]["observed"]))
@@ -112,6 +115,7 @@ class Book:
                 "closed": self.closed,
                 "promises": self.promises.to_dict(),
                 **({} if self.report_after is None else {"held": self.held}),
+                **({"summed": self.summed} if self.drawn else {}),
             }
         )
 
@@ -120,9 +124,19 @@ class Book:
     def ask(self, n: int) -> list[int]:
         """The arms of the next n tickets; fewer if fewer trials are left."""
         arms: list[int] = self.identifier.ask(n)
+        self._assigned(arms)
+        return arms
+
+    def draw(self, n: int) -> tuple[list[int], list[float | None]]:
+        """The arms of the next n tickets, and their probabilities: None after the decision, when nothing is drawn."""
+        trials: list[Trial] = self.identifier.ask_trial(n)
+        arms = [cast(int, trial.arm) for trial in trials]
+        self._assigned(arms)
+        return arms, [trial.probability for trial in trials]
+
+    def _assigned(self, arms: list[int]) -> None:
         self.tickets += len(arms)
         self.promises.assign(arms)
-        return arms
 
     def tell(self, arms: list[int], rewards: list[float], expired: list[int], late: int) -> None:
         """Count the rewards of tickets; ``expired`` are the arms of those whose lease had ended."""
@@ -149,6 +163,14 @@ class Book:
             self.identifier.tell([arm for arm, _ in known], [reward for _, reward in known])
             self._counted(len(known))
         self.expire([arm for arm, reward in pairs if reward is None])
+
+    def sum_next(self, drawn: list[tuple[int, float | None]], rewards: list[float]) -> None:
+        """Count the next tickets in the order of assignment: their arms, probabilities and rewards."""
+        first = self.identifier.trials - self.identifier.open_trials
+        trials = [Trial(number, arm, chance) for number, (arm, chance) in enumerate(drawn, first)]
+        self.identifier.tell(trials, rewards)
+        self.summed += len(trials)
+        self._counted(len(trials))
 
     def tell_batch(self, pulls: list[int], sums: list[float]) -> None:
         """Count trials that were assigned elsewhere."""
@@ -236,7 +258,16 @@ class Book:
             "means": means(status),
             "glr": finite(status.glr),
             "threshold": finite(status.threshold),
+            **self._averages(),
         }
+
+    def _averages(self) -> dict[str, Any]:
+        """The running averages at a point of the history, with their bands."""
+        if not self.drawn:
+            return {}
+        found = self.identifier.averages()
+        averages = [finite(estimate) for estimate in found.estimates.tolist()]
+        return {"averages": averages, "bands": found.intervals.tolist()}
 
 
 def new_book(config: dict[str, Any]) -> Book:
@@ -250,16 +281,26 @@ def new_book(config: dict[str, Any]) -> Book:
         stopping=config["stopping"],
         settle=config["settle"],
         seed=config["seed"],
+        hold_trials=not is_drawn(config),
     )
-    if identifier.stopping.drift_proof:
-        raise ValueError(f"stopping rule {identifier.stopping.kind} is not available over HTTP yet")
-    checked_silence(config.get("silence"), identifier.family)
+    silence = checked_silence(config.get("silence"), identifier.family)
+    if identifier.stopping.drift_proof and (config.get("report_after") is None or silence is None):
+        raise ValueError(
+            f"stopping rule {identifier.stopping.kind} counts every ticket: give report_after, the age in seconds at "
+            f"which a ticket without a reward counts as silent, and silence, the reward that it then counts as"
+        )
     form = identifier.to_dict()
     for name in ("rates", "sampling"):
         if form[name] is None:
             raise ValueError(f"{name} must not be Python code over HTTP, got kind {config[name]!r}")
     filled = {name: form[name] for name in ("family", "rates", "sampling", "stopping")}
     return Book({**config, **filled}, identifier)
+
+
+def is_drawn(config: dict[str, Any]) -> bool:
+    """Whether the stopping rule of a configuration needs the probability of every ticket."""
+    stopping = config["stopping"]
+    return DesignBased.kind == (stopping.get("kind") if isinstance(stopping, dict) else stopping)
 
 
 def revision_of(state: dict[str, Any]) -> int:
@@ -270,7 +311,8 @@ def revision_of(state: dict[str, Any]) -> int:
 def _fixed(config: dict[str, Any]) -> dict[str, Any]:
     """The parts of a snapshot that never change; of the first version, without a digest: the log vouches for them."""
     names = ("delta", "family", "rates", "sampling", "stopping", "settle", "seed")
-    return {"version": FIRST_VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
+    form = {"version": FIRST_VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
+    return form | {"hold_trials": False} if is_drawn(config) else form
 
 
 def progress_of(status: Status) -> float | None:

@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any, Generic, TypeVar
 
-from fairbai.service.domain import ageing, answers
+from fairbai.service.domain import ageing, answers, drawing
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.encoding import iso
 from fairbai.service.domain.refusals import Refusal, invalid
@@ -69,24 +70,28 @@ class Ask(Operation[answers.Asked]):
         if self.key is not None and (before := unit.keyed.get(self.key)):
             if (before["n"], before["serve_winner"]) != (self.n, self.serve_winner):
                 raise _key_used("Idempotency-Key", _shown(**before), _shown(self.n, self.serve_winner))
-            return self._answer(book, before["first"], before["arms"], before["expires_at"])
+            return self._answer(book, before)
         if book.stopped:
             return self._after_the_stop(book)
         first = book.tickets
-        arms = book.ask(self.n)
+        arms, chances = book.draw(self.n) if book.drawn else (book.ask(self.n), [])
         expires_at = None if book.lease is None else unit.at + book.lease
         data = {"first": first, "n": self.n, "serve_winner": self.serve_winner, "arms": arms, "expires_at": expires_at}
+        if book.drawn:
+            data["probabilities"] = chances
         unit.log("asked", data, self.key)
-        for number, arm in enumerate(arms, first):
-            ticket = unit.tickets[number] = Ticket(arm, expires_at, True, None)
+        for number, (arm, chance) in enumerate(zip_longest(arms, chances), first):
+            ticket = unit.tickets[number] = Ticket(arm, expires_at, True, None, chance)
             unit.new_tickets.append({"experiment": unit.experiment, "number": number, **ticket._asdict()})
-        return self._answer(book, first, arms, expires_at)
+        return self._answer(book, data)
 
-    def _answer(self, book: Book, first: int, arms: list[int], expires_at: float | None) -> answers.Asked:
-        labels = book.labels
+    def _answer(self, book: Book, asked: dict[str, Any]) -> answers.Asked:
+        labels, expires_at = book.labels, asked["expires_at"]
         tickets: list[answers.Ticket] = [
-            {"ticket": str(number), "arm": labels[arm]} for number, arm in enumerate(arms, first)
+            {"ticket": str(number), "arm": labels[arm]} for number, arm in enumerate(asked["arms"], asked["first"])
         ]
+        for ticket, chance in zip(tickets, asked.get("probabilities", ()), strict=False):
+            ticket["probability"] = chance
         return {"tickets": tickets, "expires_at": None if expires_at is None else iso(expires_at), "winner": False}
 
     def _after_the_stop(self, book: Book) -> answers.Asked:
@@ -118,7 +123,8 @@ class Tell(Operation[answers.Told]):
         late = [number for number in fresh if not unit.tickets[number].waiting or self._overdue(unit, number)]
         counted = len(fresh)
         if fresh and unit.book.report_after is not None:
-            ageing.hold(unit, fresh, late)
+            hold = drawing.tell if unit.book.drawn else ageing.hold
+            hold(unit, fresh, late)
             counted -= len(late)
         elif fresh:
             self._count(unit, fresh, late)
@@ -208,7 +214,9 @@ class Expire(Operation[int]):
         """Expire those that are still pending; returns how many."""
         rows = unit.tickets
         due = [number for number in self.tickets if number in rows and rows[number].waiting]
-        if due and unit.book.report_after is not None:
+        if due and unit.book.drawn:
+            drawing.silence(unit, due)
+        elif due and unit.book.report_after is not None:
             ageing.count_due(unit, due)
         elif due:
             arms = [rows[number].arm for number in due]

@@ -13,7 +13,8 @@ MAX_PLANNED = 100  # arms of a plan, which is answered while the user edits it
 MAX_TICKETS = 10_000  # in one call
 MAX_LABEL = 200
 MAX_REWARD = 1e100
-MAX_LEASE = 366 * 86_400.0
+DAY = 86_400.0
+MAX_LEASE = 366 * DAY
 MAX_SEED = 2**53 - 1  # what every JSON reader represents exactly
 
 # printable text: some databases and terminals reject control characters
@@ -45,6 +46,11 @@ def _tag(rates: Any) -> str | None:
         return "kind" if isinstance(rates.get("kind"), str) else "labels"
     tags = {float: "number", int: "number", list: "list", str: "kind"}
     return tags.get(type(rates))
+
+
+def kind_of(form: Any) -> Any:
+    """The name of a family or rule in its long or short form."""
+    return form.get("kind") if isinstance(form, dict) else form
 
 
 def _different(labels: list[str]) -> list[str]:
@@ -108,34 +114,46 @@ class Experiment(ForOneFamily):
     ]
     delta: Annotated[float, Field(gt=0.0, lt=0.5)]
     rates: Rates = 0.0
-    sampling: Kind = "fair_top_two"
+    sampling: Kind | None = Field(None, description="fair_top_two if omitted; with design_based, posterior_fair")
     stopping: Kind = "mixture"
     settle: bool | Settling = True
     seed: Annotated[int, Field(ge=0, le=MAX_SEED), Whole] | None = Field(None, description="random if omitted")
     lease: Annotated[float, Field(gt=0.0, le=MAX_LEASE, allow_inf_nan=False)] | None = Field(
-        86_400.0, description="seconds until a ticket without a reward expires; null: never"
+        DAY, description="seconds until a ticket without a reward expires; null: never"
     )
     report_after: Annotated[float, Field(gt=0.0, le=MAX_LEASE, allow_inf_nan=False)] | None = Field(
         None, description="age in seconds at which the reward of a ticket is counted, instead of lease; null: when told"
     )
     silence: Reward | None = Field(
         None, description="with report_after: the reward of a ticket that is silent at that age; null: it is lost"
-    )
+    )  # with design_based and Bernoulli rewards, a day and 0 by default: see config
+
+    @property
+    def _drawn(self) -> bool:
+        return bool(kind_of(self.stopping) == "design_based")
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         """Either a lease or a fixed age."""
+        if self.report_after is None and self.lease is not None and "lease" in self.model_fields_set and self._drawn:
+            raise ValueError(
+                "stopping rule design_based counts every ticket, a silent one too, so that none can expire: give "
+                "report_after and silence instead of lease"
+            )
         if self.report_after is not None and self.lease is not None and "lease" in self.model_fields_set:
             raise ValueError("report_after takes the place of lease: give one of them")
-        if self.silence is not None and self.report_after is None:
+        if self.silence is not None and self.report_after is None and not self._drawn:
             raise ValueError("silence needs report_after, the age at which a ticket counts as silent")
         return self
 
     def config(self) -> dict[str, Any]:
         """All settings, with a random seed if none was given."""
         late = {"report_after", "silence"}
-        form = self.model_dump(exclude=late if self.report_after is None else None)
-        if self.report_after is not None:
+        form = self.model_dump(exclude=late if self.report_after is None and not self._drawn else None)
+        if self._drawn and kind_of(self.family) == "bernoulli":  # no reward is most likely no success
+            form["report_after"] = DAY if self.report_after is None else self.report_after
+            form["silence"] = 0.0 if self.silence is None else self.silence
+        if form.get("report_after") is not None:
             form["lease"] = None
         return form if self.seed is not None else {**form, "seed": secrets.randbelow(MAX_SEED)}
 

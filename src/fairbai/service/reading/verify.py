@@ -148,18 +148,27 @@ class _Kept:
         self._points: dict[int, dict[str, Any]] = {}
         self._final: dict[int, Ticket] = {}
         self._wrong: list[str] = []  # the first ticket that differs
+        self._summed = 0  # tickets that were counted in the order of assignment before this event
 
     def take(self, unit: UnitOfWork) -> None:
         """Take from a unit what a replayed event wrote."""
         self._points |= {point["trials"]: point for point in unit.new_points}
-        for row in unit.told:
-            self._final[row["of_number"]] = unit.tickets.pop(row["of_number"])
+        for number in self._finished(unit):
+            self._final[number] = unit.tickets.pop(number)
         if len(self._final) >= CHUNK:
             self._compare_tickets(self._final)
             self._final = {}
         unit.keyed.clear()
         for rows in (unit.new_tickets, unit.told, unit.held, unit.expired, unit.new_points):
             rows.clear()
+
+    def _finished(self, unit: UnitOfWork) -> Iterator[int]:
+        """The tickets that this event made final; those that are counted in order must wait for their turn."""
+        book = unit.book
+        yield from (row["of_number"] for row in unit.told if not book.drawn or row["of_number"] < self._summed)
+        counted = range(self._summed, book.summed)
+        self._summed = book.summed
+        yield from (number for number in counted if unit.tickets[number].reward is not None)
 
     def compared(self, unit: UnitOfWork) -> list[str]:
         """The differences, at the end of the log."""

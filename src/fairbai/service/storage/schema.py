@@ -65,6 +65,7 @@ tickets = Table(
     Column("expires_at", Double),
     Column("waiting", Boolean, nullable=False),  # for a reward, its lease not yet over
     Column("reward", Double),
+    Column("probability", Double),  # with which the arm was drawn, where the stopping rule needs it
     sqlite_with_rowid=False,
 )
 Index("tickets_overdue", tickets.c.expires_at,
