@@ -95,6 +95,8 @@ class Created(TypedDict):
     lease: float | None
     report_after: NotRequired[float]
     silence: NotRequired[float | None]
+    cycle: NotRequired[str]
+    min_duration: NotRequired[str]
 
 
 @exact
@@ -193,6 +195,12 @@ class Status(Answer):
     doubts: Annotated[list[Doubt], Field(description="oldest first; one before the decision makes `proved` false")]
     hints: Annotated[list[str], Field(description="what would suit the rewards better, and what could not be tested")]
     closed: Annotated[bool, Field(description="whether it was ended by hand")]
+    decides_at: NotRequired[
+        Annotated[str | None, Field(description="with cycles: when it may next decide; null once it has, or is closed")]
+    ]
+    enough: NotRequired[
+        Annotated[bool, Field(description="with cycles: whether the evidence would be enough if it decided now")]
+    ]
     estimand: NotRequired[Annotated[str, Field(description="what the answer is about, if means may drift")]]
     expected_trials_to_go: Annotated[float | None, Field(description="null while it is too early to tell")]
 

@@ -15,6 +15,7 @@ from fairbai.identifier import Identifier, Status, Trial
 from fairbai.identifier.snapshot import FIRST_VERSION, changing
 from fairbai.problems.short_forms import rates_of
 from fairbai.service.domain.answers import Answer, Doubt
+from fairbai.service.domain.cycles import Cycles
 from fairbai.service.domain.encoding import decode, encode
 from fairbai.service.domain.promises import ROUNDING, Promises
 from fairbai.stopping import DesignBased
@@ -51,6 +52,7 @@ class Book:
         self.summed = 0  # number of the first ticket that is not counted, if they are counted in order
         self.closed: dict[str, Any] | None = None  # the answer when it was closed
         self.promises = Promises(identifier)
+        self.cycles = Cycles.of(config)
         self._progress: float | None = None  # evidence over threshold, as of the last look
         self.observed = 0  # rewards so far
         self._next_look = 0  # trials plus rewards at which the progress is computed again
@@ -65,6 +67,8 @@ class Book:
         book.expired, book.late, book.closed = form["expired"], form["late"], form["closed"]
         book.held, book.summed = form.get("held", 0), form.get("summed", 0)
         book.revision = revision_of(form)
+        if book.cycles is not None:
+            book.cycles.begun, book.cycles.next = form["cycles"]
         book._give_up_expired()
         book.observed = int(sum(identifier["state"]["observed"]))
         counts = [int(count) for count in identifier["state"]["assigned"]]
@@ -83,7 +87,13 @@ class Book:
             "observed": int(sum(identifier["state"]["observed"])),
             "progress": 1.0 if answer["decided"] else self._progress,
             "floors_kept": self._floors_kept(identifier),
+            "looks_at": self.decides_at,
         }
+
+    @property
+    def decides_at(self) -> float | None:
+        """When it may next decide; None if with every reward, or if it is decided or over."""
+        return None if self.cycles is None or self.decided or self.stopped else self.cycles.next
 
     def _floors_kept(self, identifier: dict[str, Any]) -> bool | None:
         """Whether every guarantee is kept so far; None while the only guarantees are for the stop."""
@@ -116,6 +126,7 @@ class Book:
                 "promises": self.promises.to_dict(),
                 **({} if self.report_after is None else {"held": self.held}),
                 **({"summed": self.summed} if self.drawn else {}),
+                **({} if self.cycles is None else {"cycles": [self.cycles.begun, self.cycles.next]}),
             }
         )
 
@@ -192,6 +203,16 @@ class Book:
     def _give_up_expired(self) -> None:
         """The sampling rule expects no rewards of expired tickets."""
         self.identifier.procedure.experiment.lose(np.array(self.expired, dtype=float))
+
+    def decide_if_due(self, at: float) -> bool:
+        """Decide if this is a time for it and the evidence is enough; returns whether it is a time for it."""
+        due = self.decides_at is not None and self.cycles is not None and self.cycles.due(at)
+        if due and self.cycles is not None:
+            self.cycles.passed(at)
+            self.identifier.look()
+            if self.identifier.decided:
+                self.promises.freeze()
+        return due
 
     def close(self) -> None:
         """Freeze the answer and the record of the guarantees."""
@@ -282,6 +303,7 @@ def new_book(config: dict[str, Any]) -> Book:
         settle=config["settle"],
         seed=config["seed"],
         hold_trials=not is_drawn(config),
+        look_every=1 if Cycles.of(config) is None else 0,
     )
     silence = checked_silence(config.get("silence"), identifier.family)
     if identifier.stopping.drift_proof and (config.get("report_after") is None or silence is None):
@@ -312,6 +334,7 @@ def _fixed(config: dict[str, Any]) -> dict[str, Any]:
     """The parts of a snapshot that never change; of the first version, without a digest: the log vouches for them."""
     names = ("delta", "family", "rates", "sampling", "stopping", "settle", "seed")
     form = {"version": FIRST_VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
+    form |= {} if Cycles.of(config) is None else {"look_every": 0}
     return form | {"hold_trials": False} if is_drawn(config) else form
 
 

@@ -42,6 +42,7 @@ class Operation(ABC, Generic[Result]):
 
     def apply(self, unit: UnitOfWork) -> Result:
         """Change the book and collect the rows to write; returns the answer to send once they are committed."""
+        _end_cycle(unit)
         was = unit.book.decided, unit.book.stopped
         result = self.act(unit)
         unit.milestones(*was)
@@ -226,6 +227,27 @@ class Expire(Operation[int]):
                 rows[number] = rows[number]._replace(waiting=False)
                 unit.expired.append({"of_experiment": unit.experiment, "of_number": number})
         return len(due)
+
+
+@dataclass
+class Look(Operation[None]):
+    """Decide if a cycle has ended and the evidence is enough; every other operation does so first, too."""
+
+    def act(self, unit: UnitOfWork) -> None:
+        """Nothing more."""
+
+
+def _end_cycle(unit: UnitOfWork) -> None:
+    """Decide with what was counted up to the end of the cycle, if there is one between the last event and now.
+
+    Without cycles, after the minimum duration, this is so before every operation: then it is logged if it decides.
+    """
+    book = unit.book
+    was = book.decided, book.stopped
+    repeated = book.cycles is not None and book.cycles.length is None
+    if book.decide_if_due(unit.at) and (book.decided or not repeated):
+        unit.log("looked", {"decided": book.decided})
+        unit.milestones(*was)
 
 
 @dataclass

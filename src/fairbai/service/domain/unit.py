@@ -47,6 +47,12 @@ class UnitOfWork:
             self.tickets = self.following(number) | self.tickets
         return self.tickets.get(number)
 
+    def create(self) -> None:
+        """Log the creation of the experiment, from which its cycles are counted."""
+        if self.book.cycles is not None:
+            self.book.cycles.begin(self.at)
+        self.log("created", self.book.config)
+
     def log(self, kind: str, data: dict[str, Any], key: str | None = None) -> None:
         """Append to the log."""
         self.book.version += 1

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Dis
 from pydantic_core import PydanticCustomError
 
 from fairbai.problems.short_forms import FAMILY_MISSING
+from fairbai.service.domain.cycles import PATTERN, seconds
 
 MAX_ARMS = 1_000
 MAX_PLANNED = 100  # arms of a plan, which is answered while the user edits it
@@ -23,6 +24,7 @@ Reward = Annotated[float, Field(ge=-MAX_REWARD, le=MAX_REWARD, allow_inf_nan=Fal
 Whole = BeforeValidator(lambda value: _whole(value))  # after the bounds, or the schema would lack them
 _named = {"required": ["kind"], "properties": {"kind": {"type": "string"}}}
 Kind = Annotated[str, Field(max_length=50)] | Annotated[dict[str, Any], Field(json_schema_extra=_named)]
+Duration = Annotated[str, Field(pattern=PATTERN), AfterValidator(lambda value: _within_a_year(value))]
 Floor = Annotated[float, Field(ge=0.0, le=1.0)]
 RATES = "one floor for all arms, one per arm, floors by label, or a kind with its parameters"
 Rates = Annotated[
@@ -38,6 +40,12 @@ Rates = Annotated[
 def _whole(value: Any) -> Any:
     """In JSON, 1.0 is a whole number too."""
     return int(value) if type(value) is float and value.is_integer() else value
+
+
+def _within_a_year(duration: str) -> str:
+    if seconds(duration) > MAX_LEASE:
+        raise ValueError(f"a duration must be at most 366d, got {duration}")
+    return duration
 
 
 def _tag(rates: Any) -> str | None:
@@ -128,6 +136,11 @@ class Experiment(ForOneFamily):
         None, description="with report_after: the reward of a ticket that is silent at that age; null: it is lost"
     )  # with design_based and Bernoulli rewards, a day and 0 by default: see config
 
+    cycle: Duration | None = Field(
+        None, description="decide only at the end of whole cycles since the creation, such as 7d: s, m, h, d or w"
+    )
+    min_duration: Duration | None = Field(None, description="decide nothing before, such as 14d")
+
     @property
     def _drawn(self) -> bool:
         return bool(kind_of(self.stopping) == "design_based")
@@ -155,6 +168,9 @@ class Experiment(ForOneFamily):
             form["silence"] = 0.0 if self.silence is None else self.silence
         if form.get("report_after") is not None:
             form["lease"] = None
+        for name in ("cycle", "min_duration"):
+            if form[name] is None:
+                del form[name]
         return form if self.seed is not None else {**form, "seed": secrets.randbelow(MAX_SEED)}
 
 

@@ -37,6 +37,8 @@ SETTINGS = {
     "lease": "Lease of a ticket",
     "report_after": "Rewards count at the age of",
     "silence": "Silence counts as",
+    "cycle": "Decides at the end of every",
+    "min_duration": "Decides not before",
 }
 
 

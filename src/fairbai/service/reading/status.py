@@ -50,6 +50,10 @@ def described(row: Row[Any], book: Book, now: Status) -> answers.Status:
         "recommendation": book.recommendation,
         "expected_trials_to_go": _to_go(book, now),
     }
+    if book.cycles is not None:
+        at = book.decides_at
+        found["decides_at"] = None if at is None else iso(at)
+        found["enough"] = _enough(book, now)
     if book.drawn:
         found["estimand"] = DesignBased.estimand
     return found
@@ -62,9 +66,16 @@ def _progress(book: Book, now: Status) -> float | None:
     return 1.0 if book.decided else progress_of(now)
 
 
+def _enough(book: Book, now: Status) -> bool:
+    """Whether the evidence is enough, though it may be too early to decide."""
+    return book.decided or (now.recommendation is not None and now.glr >= now.threshold and not book.stopped)
+
+
 def _to_go(book: Book, now: Status) -> float | None:
     if book.stopped:
         return 0.0
+    if not book.decided and _enough(book, now):
+        return 0.0  # but for those until the end of the cycle
     early = not book.decided and now.expected_remaining > MAX_FACTOR * book.identifier.trials
     return None if early else finite(now.expected_remaining)
 

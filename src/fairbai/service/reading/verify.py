@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Row, func, select
 
 from fairbai.service.domain.book import REVISION, new_book, revision_of
 from fairbai.service.domain.encoding import decode, encode
-from fairbai.service.domain.operations import Ask, Batch, Close, Expire, Operation, Tell
+from fairbai.service.domain.operations import Ask, Batch, Close, Expire, Look, Operation, Tell
 from fairbai.service.domain.unit import Ticket, UnitOfWork
 from fairbai.service.reading.earlier import count_differences
 from fairbai.service.reading.tickets import CHUNK, ticket_differences
@@ -88,7 +88,7 @@ def is_earlier(row: Row[Any]) -> bool:
 
 def _begun(experiment: str, created: Row[Any]) -> UnitOfWork:
     unit = UnitOfWork(experiment, new_book(decode(created.data)), created.at)
-    unit.log("created", unit.book.config)
+    unit.create()
     return unit
 
 
@@ -103,6 +103,8 @@ def _operation(experiment: str, event: Row[Any]) -> Operation[Any]:
         return Batch(experiment, event.key, data["pulls"], data["sums"])
     if event.kind in ("expired", "counted"):
         return Expire(experiment, None, data["tickets"])
+    if event.kind == "looked":
+        return Look(experiment)
     if event.kind == "closed":
         return Close(experiment)
     raise ValueError(f"kind must be one that starts an operation, got {event.kind!r}")

@@ -27,7 +27,7 @@ log = logging.getLogger("fairbai.service")
 MAX_BOOKS = 256  # in memory
 CHANGING = (
     *("version", "state", "decided", "stopped", "closed", "recommendation", "assigned", "observed"),
-    *("progress", "floors_kept"),
+    *("progress", "floors_kept", "looks_at"),
 )
 
 INSERT_EVENTS, INSERT_TICKETS, INSERT_POINTS = inserting(events), inserting(tickets), replacing(history)
@@ -102,7 +102,7 @@ class Ledger:
     def create(self, experiment: str, book: Book, key: str | None = None) -> tuple[str, dict[str, Any]]:
         """Create an experiment; returns its id and configuration, or those of the one that already has the key."""
         unit = UnitOfWork(experiment, book, self._clock())
-        unit.log("created", unit.book.config)
+        unit.create()
         try:
             with self._writer.begin() as connection:
                 return _insert(connection, unit, key)
