@@ -208,6 +208,10 @@ class Plan(ForOneFamily):
     daily: Annotated[float, Field(ge=1e-6, le=1e12, allow_inf_nan=False)] | None = Field(
         None, description="trials per day, to express the duration in days"
     )
+    drifts: bool | None = Field(
+        None,
+        description="whether traffic changes over time, which needs the stop design_based; null: yes, where possible",
+    )
 
 
 class Ask(Form):
