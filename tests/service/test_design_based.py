@@ -217,3 +217,23 @@ def test_bounded_rewards_with_another_stop(client: Local) -> None:
     for arm in client.get(at).json()["arms"]:
         low, high = arm["interval"]
         assert 2.0 < low < 5.0 < high < 8.0
+
+
+def test_page_summary_and_audit_say_what_is_proved(client: Local) -> None:
+    at, rng = create(client, **DRAWN, settle=False), random.Random(6)
+    while not client.get(at).json()["decided"]:
+        tell(client, at, told(ask(client, at, 20), rng))
+    sentence = client.get(f"{at}/summary").json()["sentence"]
+    assert "“a” is best on average over the experiment" in sentence
+    assert "with 90 % confidence, however rewards changed over time" in sentence
+    promise = client.get(f"{at}/audit").json()["promise"]
+    assert promise["proved"]
+    assert "(proved, however the rewards change over time)" in promise["sentences"][0]
+    assert fb.stopping.DesignBased.estimand in promise["sentences"][0]
+    figures = client.get(f"{at}/figures").json()["figures"]
+    assert list(figures) == ["shares", "means", "averages", "evidence", "trials"]
+    curves = [trace for trace in figures["averages"]["data"] if trace.get("name")]
+    assert [trace["name"] for trace in curves] == ["a", "b", "c"]
+    assert all(len(trace["x"]) == len(trace["y"]) > 1 for trace in curves)
+    assert "Averages over the experiment so far" in client.get(f"{at}/report").text
+    assert "if the rewards of each arm do not change" in client.get(f"{create(client)}/audit").text

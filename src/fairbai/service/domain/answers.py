@@ -238,7 +238,9 @@ class Figures(TypedDict):
     """Charts as plotly takes them."""
 
     version: int
-    figures: Annotated[dict[str, dict[str, Any]], Field(description="shares, means, evidence and trials")]
+    figures: Annotated[
+        dict[str, dict[str, Any]], Field(description="shares, means, evidence and trials; with design_based, averages")
+    ]
 
 
 @exact

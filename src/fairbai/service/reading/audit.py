@@ -149,7 +149,14 @@ def _promised_error(status: Status) -> str:
     error = f"{what} is wrong with probability at most {percentage(status['config']['delta'])}"
     if doubts_at_decision(status):
         return f"{error} (the target; not proved, as the rewards contradict the declared family)."
-    return f"{error} (proved)." if status["proved"] else f"{error} (a heuristic target, not proved)."
+    if not status["proved"]:
+        return f"{error} (a heuristic target, not proved)."
+    if "estimand" not in status:
+        return f"{error} (proved, if the rewards of each arm do not change over time)."
+    return (
+        f"{error} (proved, however the rewards change over time). It is about {status['estimand']}: the arm with the "
+        "largest of these averages is best."
+    )
 
 
 def _findings(status: Status, book: Book) -> list[str]:

@@ -112,6 +112,9 @@ def _decided(status: Status, price: float | None) -> str:
     if doubts_at_decision(status):
         seems, sure = "looks", f"but without the {confidence} that was the aim"
     best = f"{quoted(str(status['recommendation']))} {seems} best"
+    if "estimand" in status:
+        best += " on average over the experiment"
+        sure += ", however rewards changed over time" if status["proved"] else ""
     parts = [f"{best}, {sure}, after {count(status['trials'], 'trial')}"]
     if not status["stopped"]:
         rest = count(math.ceil(status["expected_trials_to_go"] or 0), "more trial")
