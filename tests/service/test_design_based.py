@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import fairbai as fb
+from fairbai.client import calls
 from fairbai.service.reading import verify
 from tests.service.running import FORM, Local, address, ask, create, opened, running, tell
 from tests.service.test_log import differences, expire
@@ -237,3 +238,93 @@ def test_page_summary_and_audit_say_what_is_proved(client: Local) -> None:
     assert all(len(trace["x"]) == len(trace["y"]) > 1 for trace in curves)
     assert "Averages over the experiment so far" in client.get(f"{at}/report").text
     assert "if the rewards of each arm do not change" in client.get(f"{create(client)}/audit").text
+
+
+# --- edge nodes -------------------------------------------------------------------------------------------------
+
+
+def batch(name: str, policy: dict[str, Any] | None, rng: random.Random, trials: int = 200) -> dict[str, Any]:
+    """Trials that a node drew from a policy."""
+    chances = MEANS if policy is None else policy["probabilities"]
+    arms = rng.choices(list(chances), list(chances.values()), k=trials)
+    rewards = [(arm, float(rng.random() < MEANS[arm])) for arm in arms]
+    pulls = {arm: arms.count(arm) for arm in MEANS}
+    sums = {arm: sum(reward for one, reward in rewards if one == arm) for arm in MEANS}
+    form = {"batch": name, "pulls": pulls, "sums": sums}
+    return form if policy is None else {**form, "policy": policy["version"]}
+
+
+def test_batches_of_published_policies(tmp_path: Path) -> None:
+    ident, rng = identifier(), random.Random(8)
+    with running(address(tmp_path)) as client:
+        at = create(client, **DRAWN)
+        response = client.get(f"{at}/policy")
+        first = response.json()
+        assert list(first["probabilities"].values()) == ident.policy(1000).tolist()
+        tag = response.headers["etag"]
+        assert client.get(f"{at}/policy", headers={"If-None-Match": tag}).status_code == 304
+        assert client.get(f"{at}/policy").json() == first  # nothing has happened since
+        late = batch("late", first, rng)
+    with running(address(tmp_path)) as client:  # versions are in the database
+        for number in range(3):
+            policy = client.get(f"{at}/policy").json()
+            form = batch(f"node/{number}", policy, rng, 30)
+            told_batch = client.post(f"{at}/batches", json=form)
+            assert told_batch.json()["counted"] == 30, told_batch.text
+            assert client.post(f"{at}/batches", json=form).json()["counted"] == 0
+            chances = list(policy["probabilities"].values())
+            ident.tell_batch(list(form["pulls"].values()), list(form["sums"].values()), probabilities=chances)
+        assert client.post(f"{at}/batches", json=late).json()["counted"] == 200  # an older version counts too
+        chances = list(first["probabilities"].values())
+        ident.tell_batch(list(late["pulls"].values()), list(late["sums"].values()), probabilities=chances)
+        status = client.get(at).json()
+        assert (status["decided"], status["recommendation"]) == (ident.decided, "a")
+        assert [arm["average"] for arm in status["arms"]] == ident.averages().estimates.tolist()
+        if not ident.stopped:
+            after = client.get(f"{at}/policy").json()
+            assert client.post(f"{at}/batches", json=batch("after", after, rng)).status_code == 200
+    assert differences(tmp_path) == [[]]
+
+
+def test_batches_that_were_not_drawn_from_a_policy_are_refused(client: Local) -> None:
+    at, rng = create(client, **DRAWN), random.Random(9)
+    policy = client.get(f"{at}/policy").json()
+    form = batch("x", policy, rng, 20)
+    other = client.get(f"{create(client, **DRAWN)}/policy").json()["version"]
+    refusals = [
+        (batch("y", None, rng, 20), "policy must be given"),
+        ({**form, "draws": "quota"}, "not by quotas"),
+        ({**form, "policy": other + 5}, "policy must be a version that this experiment published"),
+        ({**form, "squares": dict.fromkeys(MEANS, 0.5)}, "squares"),
+    ]
+    for refused, detail in refusals:
+        response = client.post(f"{at}/batches", json=refused)
+        assert response.status_code == 422
+        assert detail in response.json()["detail"]
+    ask(client, at)
+    assert "1 are open" in client.post(f"{at}/batches", json=form).json()["detail"]
+
+
+def test_bounded_batches_need_squares(client: Local, tmp_path: Path) -> None:
+    family = {"kind": "bounded", "low": 0.0, "high": 10.0}
+    at = create(client, family=family, stopping="design_based", report_after=60.0, silence=0.0)
+    policy = client.get(f"{at}/policy").json()["version"]
+    form = {"batch": "x", "pulls": {"a": 2, "b": 1, "c": 1}, "sums": {"a": 7.0, "b": 2.0}, "policy": policy}
+    assert "squares must be given" in client.post(f"{at}/batches", json=form).json()["detail"]
+    squares = {"a": 25.0, "b": 4.0}  # 3 and 4; 2; 0
+    assert client.post(f"{at}/batches", json={**form, "squares": squares}).json()["counted"] == 4
+    assert client.post(f"{at}/batches", json={**form, "squares": {"a": 26.0, "b": 4.0}}).status_code == 409
+    assert [arm["mean"] for arm in client.get(at).json()["arms"]] == [3.5, 2.0, 0.0]
+    tell(client, at, {ticket["ticket"]: 5.0 for ticket in ask(client, at, 3)})  # tickets go on after a batch
+    assert client.get(at).json()["observed"] == 7
+    assert client.get(f"{at}/events", params={"format": "ndjson"}).text.count("published") == 3
+    assert differences(tmp_path) == [[]]
+
+
+def test_python_client_has_probabilities_and_versions(tmp_path: Path) -> None:
+    sent = calls.report("x", "b", {"a": 1}, {"a": 2.0}, {"a": 4.0}, 3)
+    assert sent.json == {"batch": "b", "pulls": {"a": 1}, "sums": {"a": 2.0}, "squares": {"a": 4.0}, "policy": 3}
+    assert calls.report("x", "b", {"a": 1}, {"a": 2.0}, None, None).json.keys() == {"batch", "pulls", "sums"}
+    with running(address(tmp_path)) as client:
+        response = client.post(f"{create(client, **DRAWN)}/ask", json={"n": 2})
+        assert all(0.2 <= ticket.probability <= 0.6 for ticket in calls.tickets(response))

@@ -49,6 +49,7 @@ class Book:
         self.late = 0  # rewards that came after the lease
         self.held = 0  # rewards that were told and are not counted yet
         self.drawn = identifier.stopping.drift_proof  # whether tickets have a probability and are counted in order
+        self.published: dict[str, Any] | None = None  # the last policy, if trials elsewhere are drawn from versions
         self.summed = 0  # number of the first ticket that is not counted, if they are counted in order
         self.closed: dict[str, Any] | None = None  # the answer when it was closed
         self.promises = Promises(identifier)
@@ -66,6 +67,7 @@ class Book:
         book.version, book.tickets, book.next_point = form["version"], form["tickets"], form["next_point"]
         book.expired, book.late, book.closed = form["expired"], form["late"], form["closed"]
         book.held, book.summed = form.get("held", 0), form.get("summed", 0)
+        book.published = form.get("published")
         book.revision = revision_of(form)
         if book.cycles is not None:
             book.cycles.begun, book.cycles.next = form["cycles"]
@@ -125,7 +127,7 @@ class Book:
                 "closed": self.closed,
                 "promises": self.promises.to_dict(),
                 **({} if self.report_after is None else {"held": self.held}),
-                **({"summed": self.summed} if self.drawn else {}),
+                **({"summed": self.summed, "published": self.published} if self.drawn else {}),
                 **({} if self.cycles is None else {"cycles": [self.cycles.begun, self.cycles.next]}),
             }
         )
@@ -183,9 +185,23 @@ class Book:
         self.summed += len(trials)
         self._counted(len(trials))
 
-    def tell_batch(self, pulls: list[int], sums: list[float]) -> None:
+    def publish(self, version: int, trials: int) -> None:
+        """The policy from which trials elsewhere are drawn from now on."""
+        shares = self.identifier.policy(trials).tolist()
+        self.published = {"version": version, "trials": trials, "probabilities": shares}
+
+    def tell_batch(
+        self,
+        pulls: list[int],
+        sums: list[float],
+        squares: list[float] | None = None,
+        probabilities: list[float] | None = None,
+    ) -> None:
         """Count trials that were assigned elsewhere."""
-        self.identifier.tell_batch(pulls, sums)
+        if probabilities is not None and self.identifier.decided:  # they are no evidence, however they were drawn
+            least = self.identifier.procedure.experiment.guarantees
+            probabilities = (least + (1.0 - least.sum()) / least.size).tolist()  # type: ignore[union-attr]
+        self.identifier.tell_batch(pulls, sums, squares, probabilities)
         self.promises.assign_batch(pulls)
         self._counted(sum(pulls))
 

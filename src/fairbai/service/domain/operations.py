@@ -40,6 +40,10 @@ class Operation(ABC, Generic[Result]):
         """The numbers of the tickets whose rows it needs."""
         return ()
 
+    def key_names(self) -> list[str]:
+        """The names of earlier operations that it needs to know of."""
+        return [] if self.key is None else [self.key]
+
     def apply(self, unit: UnitOfWork) -> Result:
         """Change the book and collect the rows to write; returns the answer to send once they are committed."""
         _end_cycle(unit)
@@ -174,26 +178,97 @@ class Batch(Operation[answers.Reported]):
 
     pulls: list[int] = field(default_factory=list)
     sums: list[float] = field(default_factory=list)
+    squares: list[float] | None = None
+    policy: int | None = None
+    quota: bool = False
+
+    def key_names(self) -> list[str]:
+        """Its own name, and that of its policy."""
+        return super().key_names() + ([] if self.policy is None else [policy_key(self.experiment, self.policy)])
 
     def act(self, unit: UnitOfWork) -> answers.Reported:
         """Count it once."""
         assert self.key is not None
-        if unit.book.report_after is not None:
+        if unit.book.drawn:
+            self._check_drawn(unit)
+        elif unit.book.report_after is not None:
             raise invalid(
                 "batches need an experiment without report_after: they do not say when their rewards are of age"
             )
         trials = sum(self.pulls)
         if before := unit.keyed.get(self.key):
-            if before["pulls"] != self.pulls or before["sums"] != self.sums:
+            if before != self._data(unit):
                 raise _key_used("batch name", "other pulls or sums", "these")
             return {"accepted": trials, "counted": 0, **unit.book.answer()}
         observed = unit.book.observed
         try:
-            unit.book.tell_batch(self.pulls, self.sums)  # checks everything before it counts anything
+            unit.book.tell_batch(self.pulls, self.sums, self.squares, self._probabilities(unit))  # all or nothing
         except ValueError as error:
             raise _refused(error, unit.book, observed) from None
-        unit.log("batch", {"pulls": self.pulls, "sums": self.sums}, self.key)
+        unit.log("batch", self._data(unit), self.key)
         return {"accepted": trials, "counted": trials, **unit.book.answer()}
+
+    def _data(self, unit: UnitOfWork) -> dict[str, Any]:
+        data: dict[str, Any] = {"pulls": self.pulls, "sums": self.sums}
+        data |= {} if self.squares is None else {"squares": self.squares}
+        return data | {"policy": self.policy} if unit.book.drawn else data
+
+    def _check_drawn(self, unit: UnitOfWork) -> None:
+        """Refuse what was not drawn at random from a policy that this experiment published."""
+        if self.quota:
+            raise invalid(
+                "stopping rule design_based needs trials that were drawn at random: draw every arm with its "
+                "probability in the policy, and not by quotas"
+            )
+        if self.policy is None:
+            raise invalid(
+                "policy must be given with the stopping rule design_based: the version of the policy that the batch "
+                "was drawn from, as GET policy returned it"
+            )
+        if policy_key(self.experiment, self.policy) not in unit.keyed:
+            raise invalid(f"policy must be a version that this experiment published, got {self.policy}")
+
+    def _probabilities(self, unit: UnitOfWork) -> list[float] | None:
+        if not unit.book.drawn or self.policy is None:
+            return None
+        found: list[float] = unit.keyed[policy_key(self.experiment, self.policy)]["probabilities"]
+        return found
+
+
+@dataclass
+class Publish(Operation[answers.Policy]):
+    """Probabilities from which others draw, under a version that their batches name."""
+
+    trials: int = 1000
+    seconds: float = 60.0
+
+    def act(self, unit: UnitOfWork) -> answers.Policy:
+        """Publish them, unless nothing has happened since the last version."""
+        book = unit.book
+        if book.stopped:
+            raise stopped(book)
+        if book.published is None or book.published["version"] != book.version:
+            version = book.version + 1
+            book.publish(version, self.trials)
+            assert book.published is not None
+            unit.log("published", book.published, policy_key(self.experiment, version))
+        return published(book, self.seconds)
+
+
+def published(book: Book, seconds: float) -> answers.Policy:
+    """The last policy that was published."""
+    assert book.published is not None
+    return {
+        "version": book.published["version"],
+        "trials": book.published["trials"],
+        "seconds": seconds,
+        "probabilities": dict(zip(book.labels, book.published["probabilities"], strict=True)),
+    }
+
+
+def policy_key(experiment: str, version: int) -> str:
+    """The name of a version of the policy in the log."""
+    return f"{experiment}:policy:{version}"
 
 
 @dataclass

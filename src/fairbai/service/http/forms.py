@@ -1,7 +1,7 @@
 """The bodies of requests, with their limits, as OpenAPI shows them."""
 
 import secrets
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
@@ -258,3 +258,12 @@ class Batch(Form):
     batch: Label = Field(description="the client's name for it; sending the same batch again changes nothing")
     pulls: Annotated[dict[str, Annotated[int, Field(ge=0, le=2**53), Whole]], Field(min_length=1, max_length=MAX_ARMS)]
     sums: Annotated[dict[str, Reward], Field(max_length=MAX_ARMS)]
+    squares: Annotated[dict[str, Reward], Field(max_length=MAX_ARMS)] | None = Field(
+        None, description="sums of the squared rewards; for bounded rewards with design_based"
+    )
+    policy: Annotated[int, Field(ge=0, le=2**53), Whole] | None = Field(
+        None, description="the version of the policy that the arms were drawn from; for design_based"
+    )
+    draws: Literal["random", "quota"] = Field(
+        "random", description="how arms were chosen by the policy; design_based takes random draws only"
+    )

@@ -69,8 +69,12 @@ def _lines(row: Any, labels: list[str]) -> Iterator[Line]:
             yield line | {"ticket": str(number), "arm": labels[arm]}
     elif row.kind == "batch":
         name = row.key.split(":", 2)[2]
+        drawn = {key: data[key] for key in ("policy", "squares") if key in data}
         for label, pulls, total in zip(labels, data["pulls"], data["sums"], strict=True):
-            yield line | {"arm": label, "reward": total, "pulls": pulls, "detail": encode({"batch": name})}
+            yield line | {"arm": label, "reward": total, "pulls": pulls, "detail": encode({"batch": name, **drawn})}
+    elif row.kind == "published":
+        for label, chance in zip(labels, data["probabilities"], strict=True):
+            yield line | {"arm": label, "probability": chance, "detail": encode({"policy": data["version"]})}
     else:
         arm = data.get("recommendation")
         yield line | {"arm": None if arm is None else labels[arm], "detail": encode(data)}

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Row, func, select
 
 from fairbai.service.domain.book import REVISION, new_book, revision_of
 from fairbai.service.domain.encoding import decode, encode
-from fairbai.service.domain.operations import Ask, Batch, Close, Expire, Look, Operation, Tell
+from fairbai.service.domain.operations import Ask, Batch, Close, Expire, Look, Operation, Publish, Tell, policy_key
 from fairbai.service.domain.unit import Ticket, UnitOfWork
 from fairbai.service.reading.earlier import count_differences
 from fairbai.service.reading.tickets import CHUNK, ticket_differences
@@ -100,7 +100,9 @@ def _operation(experiment: str, event: Row[Any]) -> Operation[Any]:
     if event.kind == "told":
         return Tell(experiment, None, list(zip(data["tickets"], data["rewards"], strict=True)))
     if event.kind == "batch":
-        return Batch(experiment, event.key, data["pulls"], data["sums"])
+        return Batch(experiment, event.key, data["pulls"], data["sums"], data.get("squares"), data.get("policy"))
+    if event.kind == "published":
+        return Publish(experiment, None, data["trials"])
     if event.kind in ("expired", "counted"):
         return Expire(experiment, None, data["tickets"])
     if event.kind == "looked":
@@ -160,7 +162,8 @@ class _Kept:
         if len(self._final) >= CHUNK:
             self._compare_tickets(self._final)
             self._final = {}
-        unit.keyed.clear()
+        policies = policy_key(unit.experiment, 0)[:-1]  # batches may name any version of the policy
+        unit.keyed = {key: data for key, data in unit.keyed.items() if key.startswith(policies)}
         for rows in (unit.new_tickets, unit.told, unit.held, unit.expired, unit.new_points):
             rows.clear()
 

@@ -123,7 +123,7 @@ class Ledger:
             unit.following = partial(_following, connection, unit.experiment)
             own = [operation for operation in operations if operation.experiment == unit.experiment]
             _read_tickets(connection, unit, {number for operation in own for number in operation.ticket_numbers()})
-            _read_keyed(connection, unit, {operation.key for operation in own if operation.key is not None})
+            _read_keyed(connection, unit, {key for operation in own for key in operation.key_names()})
         return units
 
     def _book(self, connection: Connection, experiment: str, version: int) -> Book:
