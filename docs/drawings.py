@@ -26,7 +26,8 @@ LAYERS: list[list[tuple[str, str]]] = [  # as in the contract of import-linter i
     [("sampling", "which arm next")],
     [("stopping", "when to stop"), ("allocation", "the best shares, the price")],
     [("problems", "instance, families, rates, checks of input")],
-    [("kernels", "every numerical body, once, compiled by Numba")],
+    [("kernels", "every numerical body, once")],
+    [("compiling", "how kernels become machine code, while they run as Python")],
 ]
 
 

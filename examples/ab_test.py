@@ -155,9 +155,7 @@ def main() -> None:
     rates = fb.rates.Constant(FLOOR)
     live = sys.stdout.isatty()
     print(f"Five variants, each guaranteed {FLOOR:.0%} of the visitors; {LOST:.0%} of the outcomes are lost.")
-    print("Loading (the first run compiles the kernels, which takes up to two minutes) ...", flush=True)
     experiment = fb.Identifier(list(conversion), DELTA, fb.Bernoulli(), rates, seed=options.seed)
-    fb.Identifier.from_dict(experiment.to_dict()).ask()  # compiles, on a copy
     site = Website(experiment, conversion, np.random.default_rng(options.seed))
     every = (20 if options.quick else 100) * (1 if live else 10)
     status = run(site, Display(live, 0.0 if options.quick else PAUSE), every)

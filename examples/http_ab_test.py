@@ -53,7 +53,7 @@ def service() -> Iterator[tuple[str, str]]:
 
 
 def wait_for(url: str) -> None:
-    """Wait until the service answers; its first start compiles the kernels, which takes up to two minutes."""
+    """Wait until the service answers."""
     for _ in range(1200):
         try:
             httpx.get(f"{url}/healthz")

@@ -61,7 +61,7 @@ def main() -> None:
     cell = environments.WirelessCell.paper()
     env = gymnasium.make("fairbai/WirelessCell-v0", cell=cell)
     rates = floors(cell)
-    print("Scheduling (the first run compiles the kernels, which takes up to two minutes) ...", flush=True)
+    print("Scheduling ...", flush=True)
     status = schedule(env, fb.Identifier(cell.ues, DELTA, fb.Gaussian(), rates=rates, seed=options.seed), options.seed)
     print("\n".join(table(cell, status)))
     print(f"UE {status.recommendation} has the best channel; it took {status.assigned.sum():,} slots to find out.")

@@ -43,7 +43,7 @@ def offered(script: str, *words: str) -> list[str]:
         ("reproduce ", "tables all"),
         ("doctor ", "--help --database --json --quiet --debug"),
         ("completion z", "zsh"),
-        ("fly ", "solve plan serve keys verify simulate compare reproduce doctor completion"),
+        ("fly ", "solve plan serve keys verify simulate compare reproduce doctor warm completion"),
     ],
 )
 def test_bash(capsys: Capture, words: str, expected: str) -> None:

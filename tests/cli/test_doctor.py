@@ -161,12 +161,13 @@ def test_distribution_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_cache_that_is_empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("fairbai.kernels.jit.CACHE_DIRECTORY", tmp_path / "new" / "cache")
-    assert doctor._cache() == ("note", f"{tmp_path / 'new' / 'cache'}, empty: the first use compiles")
+    monkeypatch.setattr("fairbai.compiling.cache.CACHE_DIRECTORY", tmp_path / "new" / "cache")
+    found = f"{tmp_path / 'new' / 'cache'}, empty: kernels run as Python until they are compiled"
+    assert doctor._cache() == ("note", found)
 
 
 def test_cache_that_is_warm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("fairbai.kernels.jit.CACHE_DIRECTORY", tmp_path)
+    monkeypatch.setattr("fairbai.compiling.cache.CACHE_DIRECTORY", tmp_path)
     for number in range(3):
         (tmp_path / f"kernel{number}.nbc").write_bytes(bytes(700_000))
     assert doctor._cache() == ("ok", f"{tmp_path}, 3 kernels, 2 MB")

@@ -21,6 +21,9 @@ def digest(family, rate, sampling, stopping):
 heuristic, top_two = fb.stopping.Heuristic(), fb.sampling.FairTopTwo()
 cases = [(f, rate, rule, heuristic) for f in families() for rate in RATES for rule in SAMPLING_RULES]
 cases += [(f, RATES[0], top_two, stop) for f in families() for stop in STOPPING_RULES]
+drawing = [rule for rule in SAMPLING_RULES if rule.guarantees(RATES[0], 3) is not None]
+bounded = [fb.Bernoulli(), fb.Bounded(), fb.Bounded(variance=0.05)]
+cases += [(f, fb.rates.Constant(0.2), rule, fb.stopping.DesignBased(0.2)) for f in bounded for rule in drawing]
 for family, rate, sampling, stopping in cases:
     try:
         found = digest(family, rate, sampling, stopping)

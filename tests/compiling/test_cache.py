@@ -83,21 +83,21 @@ def test_sources_in_folders_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_cache_directory_is_under_the_root() -> None:
-    assert cache._cache_root() / cache._sources_hash() == cache.CACHE_DIRECTORY
+    assert cache._cache_root()[0] / cache._sources_hash() == cache.CACHE_DIRECTORY
 
 
 def test_variable_names_the_cache_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAIRBAI_CACHE_DIR", str(tmp_path / "mine"))
-    assert cache._cache_root() == tmp_path / "mine"
+    assert cache._cache_root() == (tmp_path / "mine", True)
 
 
 def test_users_cache_is_the_default_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FAIRBAI_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache._cache_root() == tmp_path / "fairbai"
+    assert cache._cache_root() == (tmp_path / "fairbai", True)
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache._cache_root() == tmp_path / ".cache" / "fairbai"
+    assert cache._cache_root() == (tmp_path / ".cache" / "fairbai", True)
 
 
 @pytest.mark.parametrize("obstacle", ["cannot be made", "cannot be written"])
@@ -109,7 +109,8 @@ def test_temporary_directory_is_the_last_resort(obstacle: str, tmp_path: Path, m
     else:
         monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
     monkeypatch.setattr(cache.tempfile, "tempdir", str(tmp_path))
-    made = cache._cache_root()
+    made, lasts = cache._cache_root()
+    assert not lasts
     assert made.parent == tmp_path
     assert made.name.startswith("fairbai-")
     assert made.stat().st_mode & 0o077 == 0  # nobody else can put compiled code there

@@ -82,12 +82,16 @@ def test_extra_of_the_image_exists() -> None:
 
 def test_commands_of_the_image_are_understood() -> None:
     understood(json.loads(arguments("CMD")[-1]))
-    for command in re.findall(r"fairbai doctor[^&]*", arguments("RUN")[2]):
-        understood(shlex.split(command))
+    commands = [shlex.split(command) for command in arguments("RUN")[2].split("&&")]
+    assert [command[1] for command in commands] == ["doctor", "warm"]
+    for command in commands:
+        understood(command)
 
 
-def test_python_of_the_image_compiles_the_kernels() -> None:
-    exec(shlex.split(arguments("RUN")[2].partition("&&")[2])[2], {})
+def test_kernels_of_the_image_are_kept_where_the_service_looks() -> None:
+    (variables,) = arguments("ENV")
+    assert "FAIRBAI_CACHE_DIR=/cache" in variables.split()
+    assert "chown fairbai /data /cache" in arguments("RUN")[1]
 
 
 @pytest.mark.system

@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from fairbai.service import serve, service
+from fairbai.service import serve, warming
 from fairbai.service.http import app
 from fairbai.service.storage.settings import ServerSettings
 
@@ -79,7 +79,7 @@ class Nursery:
 
 def main() -> None:
     """Fork servers until there is nothing more to read."""
-    service._warm_up()
+    warming.warm_up()
     assert app.from_environment  # what uvicorn is going to import
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the servers
     for line in sys.stdin:

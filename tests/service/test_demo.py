@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
+import sys
 import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +22,7 @@ from fairbai.service.serve import demo_key
 from fairbai.service.storage.keys import create_key, list_keys
 from fairbai.service.storage.settings import ServerSettings
 from tests.service.running import Local, address, opened, running
+from tests.service.server import free_port
 
 
 def until_stopped(client: Local, experiment: str) -> None:
@@ -26,7 +34,7 @@ def until_stopped(client: Local, experiment: str) -> None:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"TICK": 0.001, "WAIT": 0.002, "LEASE": 0.5, "PACE": 5000.0}.items():
+    for name, value in {"TICK": 0.001, "WAIT": 0.002, "LEASE": 0.5, "PACE": 5000.0, "GROWTH": 0.0}.items():
         monkeypatch.setattr(demo, name, value)
 
 
@@ -69,6 +77,57 @@ def test_every_start_has_a_key_and_ends_the_last_one(tmp_path: Path) -> None:
         assert [key["revoked_at"] is None for key in list_keys(database)] == [True, False, True]
 
 
+@contextmanager
+def demonstration(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """The command in a process of its own: the process, its address and its key."""
+    (folder / "tmp").mkdir()
+    command = [sys.executable, "-m", "fairbai", "serve", "--demo", "--port", str(free_port()), *options]
+    environment = {**os.environ, "TMPDIR": str(folder / "tmp")}
+    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        found = re.fullmatch(r"demo: open (\S+) and sign in with (fb_\S+)\n", process.stdout.readline())
+        assert found is not None
+        yield process, found[1], found[2]
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close() if process.stdout else None
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)])
+def test_it_listens_when_it_says_so_and_leaves_nothing_behind(tmp_path: Path, number: int, code: int) -> None:
+    with demonstration(tmp_path) as (process, address, key):
+        request = urllib.request.Request(f"{address}readyz", headers={"Authorization": f"Bearer {key}"})
+        with urllib.request.urlopen(request, timeout=60) as response:  # the first one, and not repeated
+            assert response.status == 200
+        (folder,) = tmp_path.glob("tmp/fairbai-demo-*")
+        assert (folder / "demo.db").exists()
+        process.send_signal(number)
+        assert process.wait(60) == code
+        assert not list(tmp_path.glob("tmp/*"))
+        assert not list(tmp_path.glob("*.db"))
+
+
+@pytest.mark.slow_without_jit
+def test_database_that_is_named_is_kept(tmp_path: Path) -> None:
+    with demonstration(tmp_path, "--database", f"sqlite:///{tmp_path}/mine.db") as (process, _, _):
+        assert not list(tmp_path.glob("tmp/fairbai-demo-*"))
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    assert (tmp_path / "mine.db").exists()
+
+
+def test_visitors_become_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The decision comes neither at once nor after hours; a comment in the module has the times."""
+    monkeypatch.undo()
+    after = {seconds: demo.PACE * seconds + demo.GROWTH * seconds**2 / 2 for seconds in (60, 180, 360)}
+    assert 100 < after[60] < 200
+    assert 600 < after[180] < 700  # fewer than one demo in 400 needs no more
+    assert 2200 < after[360] < 2500  # nine in ten need no more
+
+
 def test_it_is_for_one_worker(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["serve", "--demo", "--workers", "2", "--database"]
     assert main([*options, "postgresql://nobody@127.0.0.1:9/none"]) != 0
@@ -83,7 +142,7 @@ def test_it_is_for_one_worker(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_the_address_of_the_demonstration_can_be_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, shown: str
 ) -> None:
-    monkeypatch.setattr(serve, "_run", lambda *_: None)
+    monkeypatch.setattr(serve, "_run_one", lambda host, port, listening: listening())
     monkeypatch.setattr(ServerSettings, "to_environment", lambda _: None)
     said: list[str] = []
     serve.serve(ServerSettings(database=f"sqlite:///{tmp_path}/demo.db", demo=True), host, 8000, 1, said.append)

@@ -143,15 +143,13 @@ def test_workers_on_sqlite_are_refused(tmp_path: Path, capsys: pytest.CaptureFix
 def test_serve_prints_a_key_once_and_hands_its_settings_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    started: list[dict[str, Any]] = []
-    monkeypatch.setattr("uvicorn.run", lambda app, **options: started.append(options))
+    started: list[tuple[str, int]] = []
+    monkeypatch.setattr("fairbai.service.serve._run_one", lambda host, port, listening: started.append((host, port)))
     monkeypatch.setenv(settings.VARIABLE, "{}")  # so that it is put back afterwards
     for _ in range(2):
         assert main(["serve", "--database", address(tmp_path), "--port", "1234"]) == 0
     assert capsys.readouterr().out.count("admin key") == 1
-    assert [(options["host"], options["port"], options["workers"]) for options in started] == [
-        ("127.0.0.1", 1234, 1)
-    ] * 2
+    assert started == [("127.0.0.1", 1234)] * 2
     assert settings.ServerSettings.from_environment().database == address(tmp_path)
 
 

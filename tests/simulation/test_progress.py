@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from unittest.mock import Mock
 
 import pytest
 
@@ -56,3 +57,17 @@ def test_bar_needs_the_report_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tqdm", None)
     with pytest.raises(ImportError, match=r"this needs tqdm: pip install '\.\[report\]'"):
         progress_bar(10, shown=True)
+
+
+def test_rate_leaves_out_the_time_of_the_compiler(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten runs in a second, after an hour of compiling: ninety seconds to go, not ten hours."""
+    clock = Mock(seconds=0.0)
+    monkeypatch.setattr("fairbai.simulation.progress.waited", clock)
+    with progress_bar(1000, shown=True) as bar:
+        start = bar.start_t
+        monkeypatch.setattr(bar, "_time", lambda: start + 3601.0)
+        clock.seconds = 3600.0
+        bar.update(10)
+        assert bar.format_dict["elapsed"] == pytest.approx(1.0)
+        assert bar.format_dict["rate"] == pytest.approx(10.0)
+    assert "01:39" in capsys.readouterr().err

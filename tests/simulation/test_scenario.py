@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from fairbai.simulation.scenario import MAX_POISSON_MEAN, MAX_ROUNDS, Scenario, make_scenario
+from fairbai.simulation.scenario import MAX_POISSON_MEAN, MAX_ROUNDS, Scenario, _empty_record, make_scenario
 from tests.processes import run_python
 from tests.simulation.cases import ARRAYS, FAMILIES, RATES, RULES, assert_same, compiled
 
@@ -193,6 +193,6 @@ def test_custom_rates_that_are_wrong_only_once(monkeypatch: pytest.MonkeyPatch) 
     """Where the compiled loop found nonsense that the function does not give again, the error says so."""
     one = scenario(instance=fb.Instance([3.0, 1.0, 0.0], rates=fb.rates.Custom(compiled)))
     monkeypatch.setattr("fairbai.kernels.loop.runs.simulate_runs_with", lambda *arguments: 7)
-    record: Any = None
+    record = _empty_record(1, 1, 3, histogram=False, marks=0)
     with pytest.raises(ValueError, match=r"custom function differ from one call to the next \(run 7\)"):
         one._compiled(0, np.array([1.0]), one.experiment(), record)

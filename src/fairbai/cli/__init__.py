@@ -23,8 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     command: Command = options.command
     try:
-        if command.computes and not options.quiet:
-            _announce_compiling()
+        if getattr(options, "quiet", False):
+            _be_quiet()
         code = command.run(options) or 0
         sys.stdout.flush()
         return code
@@ -54,11 +54,8 @@ def _first_line(error: Exception) -> str:
     return next(iter(str(error).splitlines()), "no reason given")
 
 
-def _announce_compiling() -> None:
-    """Say to people who wait for the first result why it takes long."""
-    if not sys.stderr.isatty():
-        return
-    from fairbai.cli.doctor import kept_kernels
+def _be_quiet() -> None:
+    """Show no progress, also where a kernel has to be waited for; that of simulations has its own flag."""
+    from fairbai.compiling import waiting
 
-    if not kept_kernels():
-        print("fairbai: compiling the kernels; this is done once and takes up to a minute or two", file=sys.stderr)
+    waiting.be_quiet()

@@ -13,6 +13,7 @@ from typing import Any
 from fairbai import __version__
 from fairbai.cli import requirements
 from fairbai.cli.flags import add_json, add_quiet
+from fairbai.cli.kernels import kept_kernels
 from fairbai.cli.printing import print_json, print_table
 
 DOCTOR_EXAMPLES = """examples:
@@ -119,19 +120,12 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def kept_kernels() -> list[Path]:
-    """The files of compiled kernels that later processes load."""
-    from fairbai.compiling.cache import CACHE_DIRECTORY
-
-    return list(CACHE_DIRECTORY.rglob("*.nbc"))
-
-
 def _cache() -> tuple[str, str]:
     from fairbai.compiling.cache import CACHE_DIRECTORY
 
     files = kept_kernels()
     size = sum(file.stat().st_size for file in files) / 1e6
-    state = f"{len(files)} kernels, {size:.0f} MB" if files else "empty: the first use compiles"
+    state = f"{len(files)} kernels, {size:.0f} MB" if files else "empty: kernels run as Python until they are compiled"
     nearest = next(path for path in (CACHE_DIRECTORY, *CACHE_DIRECTORY.parents) if path.exists())
     if not os.access(nearest, os.W_OK):
         return "note", f"{CACHE_DIRECTORY} cannot be written, {state}; FAIRBAI_CACHE_DIR names another"

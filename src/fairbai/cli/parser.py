@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fairbai import __version__
-from fairbai.cli import completion, doctor, instances, service, studies
+from fairbai.cli import completion, doctor, instances, service, studies, warm
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,6 @@ class Command:
         add: Adds its flags to a parser.
         run: Does it; returns the exit code, where None is 0.
         epilog: Examples, and what else the end of its help says.
-        computes: Whether it runs kernels, which are compiled at the first use; it has --quiet then.
     """
 
     name: str
@@ -26,7 +25,6 @@ class Command:
     add: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int | None]
     epilog: str
-    computes: bool = True
 
 
 GROUPS = {
@@ -47,17 +45,14 @@ GROUPS = {
         ),
     ],
     "a live experiment, over HTTP": [
-        Command("serve", "run the service", service.add_serve, service.run_serve, service.SERVE_EXAMPLES, False),
-        Command(
-            "keys", "make, list and end its keys", service.add_keys, service.run_keys, service.KEYS_EXAMPLES, False
-        ),
+        Command("serve", "run the service", service.add_serve, service.run_serve, service.SERVE_EXAMPLES),
+        Command("keys", "make, list and end its keys", service.add_keys, service.run_keys, service.KEYS_EXAMPLES),
         Command(
             "verify",
             "replay its logs, and compare with what is stored",
             service.add_verify,
             service.run_verify,
             service.VERIFY_EXAMPLES,
-            False,
         ),
     ],
     "comparing rules by simulation": [
@@ -74,7 +69,6 @@ GROUPS = {
             studies.add_compare,
             studies.run_compare,
             studies.COMPARE_EXAMPLES,
-            False,
         ),
         Command(
             "reproduce",
@@ -93,12 +87,18 @@ GROUPS = {
             doctor.DOCTOR_EXAMPLES,
         ),
         Command(
+            "warm",
+            "compile the kernels ahead of time, for images",
+            warm.add_warm,
+            warm.run_warm,
+            warm.WARM_EXAMPLES,
+        ),
+        Command(
             "completion",
             "print the script that completes commands and flags in bash, zsh or fish",
             completion.add_completion,
             completion.run_completion,
             completion.COMPLETION_EXAMPLES,
-            False,
         ),
     ],
 }

@@ -1,6 +1,7 @@
 """``fairbai serve``, ``keys`` and ``verify``: the HTTP service."""
 
 import argparse
+import contextlib
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,7 +30,7 @@ Replays the log of every experiment and compares the result with what is stored;
 
 def add_serve(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``fairbai serve``."""
-    _add_database(parser)
+    _add_database(parser, None, "; with --demo, a temporary one")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8000, help="port to listen on (default: 8000)")
     parser.add_argument(
@@ -58,22 +59,19 @@ def add_verify(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def _add_database(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--database", default=DEFAULT, metavar="URL", help=f"database URL (default: {DEFAULT})")
+def _add_database(parser: argparse.ArgumentParser, default: str | None = DEFAULT, note: str = "") -> None:
+    parser.add_argument("--database", default=default, metavar="URL", help=f"database URL (default: {DEFAULT}{note})")
 
 
 def run_serve(options: argparse.Namespace) -> None:
     """Serve until interrupted."""
     if options.workers < 1:
         raise ValueError(f"workers must be a whole number from 1, got {options.workers}")
-    serve, settings = _module("serve"), _module("storage.settings")
-    serve.serve(
-        settings.ServerSettings(database=options.database, demo=options.demo),
-        options.host,
-        options.port,
-        options.workers,
-        _say,
-    )
+    serve = _module("serve")
+    database = options.database or (None if options.demo else DEFAULT)
+    with contextlib.nullcontext(database) if database else serve.temporary_database() as url:
+        settings = _module("storage.settings").ServerSettings(database=url, demo=options.demo)
+        serve.serve(settings, options.host, options.port, options.workers, _say)
 
 
 def _say(line: str) -> None:

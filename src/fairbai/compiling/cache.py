@@ -30,23 +30,24 @@ def _sources_hash() -> str:
     return digest.hexdigest()[:16]
 
 
-def _cache_root() -> Path:
-    """FAIRBAI_CACHE_DIR, else the user's cache directory, else a temporary one of this process."""
+def _cache_root() -> tuple[Path, bool]:
+    """FAIRBAI_CACHE_DIR, else the user's cache directory, else a temporary one; and whether it will last."""
     if named := os.environ.get("FAIRBAI_CACHE_DIR"):
-        return Path(named)
+        return Path(named), True
     try:
         user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairbai"
         user.mkdir(parents=True, exist_ok=True)
         if os.access(user, os.W_OK):
-            return user
+            return user, True
     except (OSError, RuntimeError):  # no home, or none that can be written
         pass
     own = Path(tempfile.mkdtemp(prefix="fairbai-"))  # a name that nobody else can have prepared
     atexit.register(shutil.rmtree, own, ignore_errors=True)
-    return own
+    return own, False
 
 
-CACHE_DIRECTORY = _cache_root() / _sources_hash()
+CACHE_ROOT, LASTS = _cache_root()
+CACHE_DIRECTORY = CACHE_ROOT / _sources_hash()
 
 
 @functools.lru_cache

@@ -31,8 +31,8 @@ class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
         if self.load(signature):
             return self.overloads[signature].entry_point
         self.next_look = now + PAUSE
-        if requests.ask(self.py_func, signature):
-            tier.awaits(self, signature)
+        requests.ask(self.py_func, signature)
+        tier.awaits(self, signature)  # for ever, if nobody can compile it
         raise NotCompiledError
 
     def holds(self, signature: tuple[Any, ...]) -> bool:
@@ -100,9 +100,10 @@ class Entry:
 
     def wait_for(self, signature: tuple[Any, ...]) -> None:
         """Wait until the kernel is compiled for these types; if no other process can, compile it here."""
-        if not self.dispatcher.holds(signature):
-            waiting.wait(self.function, signature, lambda: self.dispatcher.holds(signature))
-        self.dispatcher.compile(signature)
+        with waiting.waited:
+            if not self.dispatcher.holds(signature):
+                waiting.wait(self.function, signature, lambda: self.dispatcher.holds(signature))
+            self.dispatcher.compile(signature)
 
 
 def patiently(entry: Any) -> Any:

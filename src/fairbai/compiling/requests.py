@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ except ImportError:  # not on Windows, where every process compiles for itself
 FOLDER = CACHE_DIRECTORY / "requests"
 COMPILER, CLIENTS, PROGRESS, LOG = (FOLDER / name for name in ("compiler", "clients", "progress", "log"))
 WANTED, FAILED = ".wanted", ".failed"
+RETRY = 3600.0  # seconds until a kernel is tried again that could not be compiled: the disk may have been full
 STARTS = 3  # of the compiler by one process: if it keeps dying, there is a reason
 
 
@@ -63,11 +65,19 @@ def ask(function: Callable[..., Any], signature: tuple[Any, ...]) -> bool:
             return False
 
 
+def gave_up() -> bool:
+    """Whether this process has stopped asking: nothing can be written, or the compiler keeps dying."""
+    return _client.gave_up
+
+
 def _ask(function: Callable[..., Any], signature: tuple[Any, ...]) -> bool:
     FOLDER.mkdir(parents=True, exist_ok=True)
     name = name_of(function, signature)
-    if (FOLDER / (name + FAILED)).exists():
-        return False
+    failed = FOLDER / (name + FAILED)
+    if failed.exists():
+        if time.time() - failed.stat().st_mtime < RETRY:
+            return False
+        failed.unlink(missing_ok=True)
     if _client.hold is None:
         _client.hold = os.open(CLIENTS, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(_client.hold, fcntl.LOCK_SH)

@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 from fairbai.compiling import requests
@@ -15,6 +15,42 @@ LINES = 5.0  # seconds between two lines, where there is no bar
 
 
 _shown = Lock()  # of the threads that wait, one shows it
+_quiet = Event()
+
+
+def be_quiet(quiet: bool = True) -> None:
+    """Show nothing from now on, or show it again."""
+    _quiet.set() if quiet else _quiet.clear()
+
+
+class Clock:
+    """Counts the seconds in which at least one thread is waiting."""
+
+    def __init__(self) -> None:
+        self._guard, self._inside = Lock(), 0
+        self._since = self._before = 0.0
+
+    def __enter__(self) -> None:
+        with self._guard:
+            if self._inside == 0:
+                self._since = time.monotonic()
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._guard:
+            self._inside -= 1
+            if self._inside == 0:
+                self._before += time.monotonic() - self._since
+
+    @property
+    def seconds(self) -> float:
+        """All of them so far."""
+        with self._guard:
+            return self._before + (time.monotonic() - self._since if self._inside else 0.0)
+
+
+waited = Clock()
+"""How long this process has waited for the compiler: a rate that is shown to people should leave it out."""
 
 
 def wait(function: Callable[..., Any], signature: tuple[Any, ...], ready: Callable[[], bool]) -> bool:
@@ -27,7 +63,7 @@ def wait(function: Callable[..., Any], signature: tuple[Any, ...], ready: Callab
                 return True
             if not requests.ask(function, signature):
                 return False
-            if shows and notice is None and time.monotonic() - start > SILENCE:
+            if shows and notice is None and not _quiet.is_set() and time.monotonic() - start > SILENCE:
                 notice = _bar() or _Lines()
             if notice is not None:
                 notice.show(requests.progress())

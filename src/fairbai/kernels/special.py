@@ -150,6 +150,19 @@ def poisson_quantile(mean, at_mode, below, uniform):
     return count
 
 
+LANCZOS = (
+    0.99999999999980993,
+    676.5203681218851,
+    -1259.1392167224028,
+    771.32342877765313,
+    -176.61502916214059,
+    12.507343278686905,
+    -0.13857109526572012,
+    9.9843695780195716e-6,
+    1.5056327351493116e-7,
+)
+
+
 @kernel
 def bounded_quantile(mean, spread, uniform):
     """The quantile of a law on [0, 1]: the Beta law with this standard deviation, or that of 0 and 1.
@@ -168,7 +181,7 @@ def bounded_quantile(mean, spread, uniform):
 @subroutine
 def beta_quantile(a, b, uniform):
     """The quantile of a Beta law to about 1e-12, by Newton's method in a bracket that shrinks by half at least."""
-    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    scale = _log_gamma(a + b) - _log_gamma(a) - _log_gamma(b)
     low, high, x = 0.0, 1.0, a / (a + b)
     for number in range(200):
         reached = _beta_distribution(a, b, scale, x)
@@ -181,6 +194,16 @@ def beta_quantile(a, b, uniform):
             return new
         x = new
     return x
+
+
+@kernel
+def _log_gamma(x):
+    """Log Gamma(x) by the approximation of Lanczos; that of the C library and of Numba differ in their last bits."""
+    total = LANCZOS[0]
+    for k in range(1, len(LANCZOS)):
+        total += LANCZOS[k] / (x + k)
+    height = x + 7.5
+    return 0.5 * math.log(2.0 * math.pi) + (x + 0.5) * math.log(height) - height + math.log(total / x)
 
 
 @kernel

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
+from fairbai.compiling.tier import Tier
 from fairbai.service.domain.answers import exact
 
 
@@ -78,7 +79,15 @@ class Planned(Shape):
 class Health(TypedDict):
     """The service is up."""
 
-    status: Literal["ok", "ready"]
+    status: Literal["ok"]
+
+
+@exact
+class Readiness(TypedDict):
+    """The service works."""
+
+    status: Literal["ready"]
+    kernels: Annotated[Tier, Field(description="how the kernels run: compiled, as Python until they are, or always so")]
 
 
 class Problem(BaseModel):

@@ -4,8 +4,9 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse, Response
 
+from fairbai.compiling.tier import tier
 from fairbai.service.domain.refusals import unavailable
-from fairbai.service.http.answers import Health
+from fairbai.service.http.answers import Health, Readiness
 from fairbai.service.service import Service
 from fairbai.service.storage.failures import DatabaseError
 from fairbai.service.storage.metrics import Metrics
@@ -20,8 +21,8 @@ async def healthz() -> Health:
 
 
 @router.get("/readyz")
-async def readyz(request: Request) -> Health:
-    """Whether the database answers and the writer works."""
+async def readyz(request: Request) -> Readiness:
+    """Whether the database answers and the writer works, and how the kernels run."""
     service: Service = request.app.state.service
     if not service.writer.alive:
         raise unavailable("Nothing can be written: restart the service")
@@ -29,7 +30,7 @@ async def readyz(request: Request) -> Health:
         await run_in_threadpool(service.database.ping)
     except DatabaseError:
         raise unavailable("The database does not answer") from None
-    return {"status": "ready"}
+    return {"status": "ready", "kernels": await run_in_threadpool(tier)}
 
 
 @router.get("/metrics", response_class=PlainTextResponse)

@@ -18,7 +18,7 @@ def share(directory: str) -> None:
 
 
 class Metrics:
-    """Requests by route and status, their duration, and how many operations shared a commit."""
+    """Requests by route and status, their duration, how many operations shared a commit, and how the kernels run."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -32,6 +32,12 @@ class Metrics:
         self._operations = Counter("fairbai_operations", "Operations in these transactions", **registry)
         self._waiting = Gauge(
             "fairbai_waiting", "Operations waiting for a commit", multiprocess_mode="livesum", **registry
+        )
+        self._compiled = Gauge(
+            "fairbai_compiled",
+            "1 if the kernels of all workers run compiled, 0 if some run as Python",
+            multiprocess_mode="livemin",
+            **registry,
         )
         self._bound: dict[tuple[str, str, int], tuple[Any, Any]] = {}
         self._read_waiting: Callable[[], int] = lambda: 0
@@ -57,6 +63,10 @@ class Metrics:
     def watch(self, waiting: Callable[[], int]) -> None:
         """Set the function that says how many operations are waiting."""
         self._read_waiting = waiting
+
+    def set_compiled(self, compiled: bool) -> None:
+        """Note whether the kernels run compiled."""
+        self._compiled.set(compiled)
 
     def text(self) -> bytes:
         """All metrics of all workers."""
