@@ -14,6 +14,7 @@ import pytest
 import fairbai as fb
 from fairbai.client import calls
 from fairbai.service.reading import verify
+from tests.service.conftest import Start
 from tests.service.running import FORM, Local, address, ask, create, opened, running, tell
 from tests.service.test_log import differences, expire
 
@@ -328,3 +329,20 @@ def test_python_client_has_probabilities_and_versions(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
         response = client.post(f"{create(client, **DRAWN)}/ask", json={"n": 2})
         assert all(0.2 <= ticket.probability <= 0.6 for ticket in calls.tickets(response))
+
+
+def test_killed_server_goes_on_with_its_open_tickets(start: Start, sqlite: str) -> None:
+    server, rng = start(sqlite), random.Random(10)
+    at = f"/v1/experiments/{server.create(family='bernoulli', stopping='design_based', rates=0.1)}"
+    for _ in range(2):
+        tickets = server.call("POST", f"{at}/ask", {"n": 6}).body["tickets"]
+        rewards = [{"ticket": one["ticket"], "reward": float(rng.random() < 0.5)} for one in tickets]
+        assert server.call("POST", f"{at}/tell", {"rewards": rewards[1:]}).body["counted"] == 5
+        before = server.call("GET", at).body
+        server.kill()
+        server.start()
+        assert server.call("GET", at).body == before
+        assert before["held"] == 5
+        server.call("POST", f"{at}/tell", {"rewards": rewards[:1]})
+        assert server.call("GET", at).body["pending"] == 0
+    server.verify()
