@@ -198,6 +198,46 @@ def deltas(runs: int) -> Figure:
     return figure
 
 
+def drift(runs: int) -> Figure:
+    """All arms rise, and one is better at every moment: a stop for constant means, and the design-based stop."""
+    means, rise, trials, seed = np.array([0.11, 0.05, 0.05, 0.05]), 0.8, 2000, 1
+    ramp = fb.drifts.Ramp(rise, trials)
+    figure, panels = style.panels(style.TWO_COLUMNS, 2.8, columns=2, sharey=True)
+    stops = {"Mixture": fb.stopping.Mixture(), "DesignBased": fb.stopping.DesignBased.for_trials(8000, 0.05, 4)}
+    for panel, (name, stop) in zip(panels, stops.items(), strict=True):
+        ident = fb.Identifier(4, delta=0.05, family="bernoulli", rates=0.1, stopping=stop, settle=False, seed=seed)
+        rng = np.random.default_rng(seed)
+        times, estimates, bands = [], [], []
+        while not ident.decided:
+            trial = ident.ask_trial()
+            now = means + rise * min(1.0, (trial.number + 1) / trials)
+            ident.tell(trial, float(rng.random() < now[int(trial.arm)]))
+            if trial.number % 50 == 49 or ident.decided:
+                times.append(trial.number + 1)
+                known = ident.averages() if name == "DesignBased" else None
+                estimates.append(known.estimates if known else ident.status().means)
+                bands.append(known.intervals if known else np.full((4, 2), np.nan))
+        _averages(panel, np.array(times), np.array(estimates), np.array(bands), ramp.averages(means, times))
+        right = ident.recommendation == 0
+        verdict = "the best arm" if right else "a worse arm"
+        panel.axvline(times[-1], color=style.BLACK, linewidth=0.8)
+        panel.set_title(f"{name}: {verdict} named after {times[-1]:,} trials")
+    panels[0].set_ylabel("reward per trial so far")
+    style.legend_below(figure, panels[0], 4)
+    return figure
+
+
+def _averages(axes: Axes, times: np.ndarray, estimates: np.ndarray, bands: np.ndarray, truth: np.ndarray) -> None:
+    """The estimates of the best arm and of its strongest rival, with bands, and the true averages."""
+    rival = 1 + int(estimates[-1, 1:].argmax())
+    for arm, name, color in ((0, "best arm", style.BLUE), (rival, "a worse arm", style.VERMILLION)):
+        axes.plot(times, estimates[:, arm], color=color, label=f"{name}, estimate")
+        axes.plot(times, truth[:, arm], color=color, linestyle=":", label=f"{name}, true average")
+        axes.fill_between(times, bands[:, arm, 0], bands[:, arm, 1], color=color, alpha=0.15, linewidth=0.0)
+    axes.set(xlabel="trial", ylim=(0.0, 1.0), xlim=(0, 1.02 * times[-1]))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+
+
 def cell(runs: int) -> Figure:
     """The paper's wireless cell, scheduled until its best UE is known."""
     import gymnasium
@@ -236,6 +276,7 @@ FIGURES: dict[str, Callable[[int], Figure]] = {
     "thresholds": thresholds,
     "deltas": deltas,
     "cell": cell,
+    "drift": drift,
     "tie": drawings.tie,
     "packages": drawings.packages,
     "experiment": drawings.experiment,

@@ -17,7 +17,11 @@ def test_from_the_plan_to_the_report(site: Site, tmp_path: Path) -> None:
     page.get_by_label("Mean of the other arms", exact=True).fill("10")
     page.get_by_label("Best arm is better by", exact=True).fill("80")
     page.get_by_label("Chance of a wrong answer", exact=True).fill("0.01")
-    expect(page.locator("#meaning")).to_contain_text("at most 0.01")
+    expect(page.locator("#meaning")).to_contain_text("at most 0.01 %, however traffic changes")
+    page.get_by_label("My traffic changes over time").uncheck()
+    expect(page.locator("#meaning")).to_contain_text("if traffic does not change")
+    page.get_by_label("My traffic changes over time").check()
+    expect(page.locator("#meaning")).to_contain_text("however traffic changes")
     page.get_by_role("button", name="Start experiment").click()
     expect(page.get_by_role("heading", name="“Checkout button” has started")).to_be_visible()
     experiment = page.get_by_role("link", name="Watch the experiment").get_attribute("href").rsplit("/", 1)[1]
@@ -156,10 +160,10 @@ def test_what_the_service_refuses_leaves_no_results(site: Site) -> None:
 
 def test_one_trial_is_not_trials(site: Site) -> None:
     visitor = site.visitor()
-    trials = {"proved": 1.0, "without_floors": 1.0, "heuristic": 1.0}
+    trials = {"proved": 1.0, "without_floors": 1.0, "heuristic": 1.0, "drift_proof": 1.0}
     figures = {name: {"data": [], "layout": {}} for name in ("price", "allocation")}
     planned = {"trials": trials, "price": {"trials": 0.2, "ratio": 1.0}, "days": None, "allocation": []}
-    planned |= {"figures": figures, "experiment": {}}
+    planned |= {"figures": figures, "drifts": True, "experiment": {}}
     visitor.page.route("**/v1/plan", lambda route: route.fulfill(json=planned))
     page = visitor.open("/plan")
     expect(page.locator("#answer")).to_have_text("About 1 trial")

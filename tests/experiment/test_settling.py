@@ -46,7 +46,12 @@ def test_margin_is_a_standard_error(name: str, rates: fb.rates.Rate) -> None:
     one = experiment(family, means, rates, counts)
     plain, raised = (raised_floors(one, margin) for margin in (0.0, 1.0))
     rng = np.random.default_rng(1)
-    variances = {"bernoulli": lambda m: m * (1 - m), "poisson": lambda m: m, "exponential": lambda m: m * m}
+    variances = {
+        "bernoulli": lambda m: m * (1 - m),
+        "bounded": lambda m: m * (1 - m),
+        "poisson": lambda m: m,
+        "exponential": lambda m: m * m,
+    }
     variance = variances.get(name, lambda m: np.array([0.5, 1.0, 2.0]))(np.array(means))
     drawn = rng.normal(means, np.sqrt(variance / counts), size=(20_000, 3))
     spread = fb.rates.Softmax(0.6).floors_batch(drawn).std(axis=0)

@@ -60,12 +60,41 @@ def test_plan(tmp_path: Path) -> None:
 
 def test_a_plan_can_be_begun(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
-        for rates in (PLAN["rates"], {"kind": "bounded", "floor": 0.1, "ceiling": [0.4, 0.5, 0.5]}):
+        ceilings = {"kind": "bounded", "floor": 0.1, "ceiling": [0.4, 0.5, 0.5]}
+        for rates in (PLAN["rates"], ceilings):
             planned = client.post("/v1/plan", json={**PLAN, "rates": rates, "daily": None}).json()
             assert planned["days"] is None
             begun = client.post("/v1/experiments", json={"name": "planned", **planned["experiment"]})
             assert begun.status_code == 201, begun.text
-            assert begun.json()["stopping"]["kind"] == "mixture"
+            assert begun.json()["stopping"]["kind"] == planned["experiment"]["stopping"]["kind"] == "design_based"
+
+
+def test_a_plan_has_both_stops(tmp_path: Path) -> None:
+    bounded = {"kind": "bounded", "low": 0.0, "high": 2.0}
+    with running(address(tmp_path)) as client:
+        cases: tuple[tuple[dict[str, Any], bool], ...] = (
+            ({}, True),
+            ({"drifts": True}, True),
+            ({"drifts": False}, False),
+            ({"rates": 0.0}, False),
+            ({"family": "poisson"}, False),
+            ({"family": bounded}, True),
+        )
+        for changes, drifts in cases:
+            response = client.post("/v1/plan", json={**PLAN, **changes})
+            answer = Planned.model_validate(response.json())
+            possible = drifts or "drifts" in changes
+            assert answer.drifts is drifts
+            assert (answer.trials.drift_proof is not None) is possible
+            assert answer.days is not None
+            if answer.trials.drift_proof is not None:
+                assert answer.days.drift_proof == pytest.approx(answer.trials.drift_proof / 5000)
+            assert answer.experiment["stopping"]["kind"] == ("design_based" if drifts else "mixture")
+            begun = client.post("/v1/experiments", json={"name": "planned", **answer.experiment})
+            assert begun.status_code == 201, begun.text
+        refused = client.post("/v1/plan", json={**PLAN, "rates": 0.0, "drifts": True})
+        assert refused.status_code == 422
+        assert "a constant, positive floor for every arm" in refused.json()["detail"]
 
 
 def test_a_difference_instead_of_means(tmp_path: Path) -> None:

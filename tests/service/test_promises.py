@@ -210,6 +210,8 @@ def _make_old(connection: Connection) -> None:
         state = json.loads(written)
         del state["promises"]
         connection.execute(update(experiments).where(experiments.c.id == name).values(state=encode(state)))
-    for column in ("arms", "progress", "floors_kept"):
+    connection.execute(text("DROP INDEX experiments_looks"))
+    connection.execute(text("ALTER TABLE tickets DROP COLUMN probability"))
+    for column in ("arms", "progress", "floors_kept", "looks_at"):
         connection.execute(text(f"ALTER TABLE experiments DROP COLUMN {column}"))
     connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))

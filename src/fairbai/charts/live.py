@@ -7,17 +7,20 @@ Python client draws the same charts as the dashboard.
 from collections.abc import Mapping
 from typing import Any
 
-from fairbai.charts.colors import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILLION
+from fairbai.charts.colors import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
 from fairbai.charts.look import Figure, arms_axis, axis, figure, largest, limit_trace, percent, shown, time_axis
 
 Answer = Mapping[str, Any]
+ARM_COLORS = (BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY, BLACK)
 
 
 def figures(status: Answer, history: Answer) -> dict[str, Figure]:
-    """All charts of an experiment."""
+    """All charts of an experiment; the averages over time only where they are estimated whatever the drift."""
+    over_time = {"averages": averages_figure(status, history)} if "estimand" in status else {}
     return {
         "shares": shares_figure(status),
         "means": means_figure(status),
+        **over_time,
         "evidence": evidence_figure(status, history),
         "trials": trials_figure(history),
     }
@@ -46,7 +49,7 @@ def means_figure(status: Answer) -> Figure:
     """The mean of each arm, with intervals valid at all times."""
     arms, names = _drawn(status)
     best, percents = status["recommendation"], status["config"]["family"]["kind"] == "bernoulli"
-    unit, title = (100.0, "Mean reward (% of trials)") if percents else (1.0, "Mean reward per trial")
+    unit, title = _scale(status)
     leader = "best arm" if status["decided"] else "ahead at the end" if status["stopped"] else "best so far"
     data = []
     for name, color, symbol, wanted in ((leader, GREEN, "diamond", True), ("other arms", BLUE, "circle", False)):
@@ -61,7 +64,7 @@ def means_figure(status: Answer) -> Figure:
                 "mode": "markers",
                 "name": name,
                 "x": [label for label, _ in chosen],
-                "y": [unit * arm["mean"] for _, arm in chosen],
+                "y": [unit * _mean(arm) for _, arm in chosen],
                 "error_y": {
                     "type": "data",
                     "symmetric": False,
@@ -78,10 +81,54 @@ def means_figure(status: Answer) -> Figure:
     return figure(data, x, axis(title))
 
 
+def _scale(status: Answer) -> tuple[float, str]:
+    """The unit of rewards, and the title of their axis."""
+    what = "Average" if "estimand" in status else "Mean"
+    percents = status["config"]["family"]["kind"] == "bernoulli"
+    return (100.0, f"{what} reward (% of trials)") if percents else (1.0, f"{what} reward per trial")
+
+
+def _mean(arm: Answer) -> float:
+    """The mean of an arm or, where it is estimated, its average over the experiment so far."""
+    average = arm.get("average")
+    return float(arm["mean"] if average is None else average)
+
+
 def _reach(arm: Answer, end: int) -> float:
     """The distance from the mean to one end of the interval; an infinite end is not drawn."""
     found = arm["interval"][end]
-    return 0.0 if found is None else abs(found - arm["mean"])
+    return 0.0 if found is None else max(0.0, (1.0 if end else -1.0) * (found - _mean(arm)))
+
+
+def averages_figure(status: Answer, history: Answer) -> Figure:
+    """The running average of each arm over time, with a band valid at all times; of the arms with the most trials."""
+    unit, title = _scale(status)
+    points = [point for point in history["points"] if None not in point.get("averages", [None])]
+    x = [point["at"] for point in points]
+    numbers = largest([arm["assigned"] for arm in status["arms"]])
+    chosen = sorted(sorted(numbers, key=lambda arm: -status["arms"][arm]["assigned"])[: len(ARM_COLORS)])
+    names = shown([status["arms"][arm]["arm"] for arm in chosen])
+    bands, curves = [], []
+    for arm, name, color in zip(chosen, names, ARM_COLORS, strict=False):
+        low, high = ([unit * point["bands"][arm][end] for point in points] for end in (0, 1))
+        curves.append(_curve(name, x, [unit * point["averages"][arm] for point in points], color, "solid"))
+        bands.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": x + x[::-1],
+                "y": high + low[::-1],
+                "fill": "toself",
+                "fillcolor": color,
+                "opacity": 0.15,
+                "line": {"color": color, "width": 0},
+                "hoverinfo": "skip",
+                "showlegend": False,
+            }
+        )
+    limits = [end for point in points for band in point["bands"] for end in band]
+    reach = {"range": [unit * min(limits), unit * max(limits)]} if limits else {}
+    return figure(bands + curves, time_axis(), axis(title, **reach))
 
 
 def evidence_figure(status: Answer, history: Answer) -> Figure:

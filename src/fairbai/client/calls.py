@@ -21,6 +21,7 @@ class Ticket(NamedTuple):
 
     ticket: str
     arm: str
+    probability: float | None = None  # with which the arm was drawn, if the stopping rule is design_based
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,18 @@ def tell(experiment: str, rewards: Mapping[str, float]) -> Call:
     return _post(experiment, "tell", {"rewards": form})
 
 
-def report(experiment: str, batch: str, pulls: Mapping[str, int], sums: Mapping[str, float]) -> Call:
+def report(
+    experiment: str,
+    batch: str,
+    pulls: Mapping[str, int],
+    sums: Mapping[str, float],
+    squares: Mapping[str, float] | None,
+    policy: int | None,
+) -> Call:
     """Report a batch."""
-    form = {"batch": batch, "pulls": dict(pulls), "sums": dict(sums)}
+    form: dict[str, Any] = {"batch": batch, "pulls": dict(pulls), "sums": dict(sums)}
+    form |= {} if squares is None else {"squares": dict(squares)}
+    form |= {} if policy is None else {"policy": policy}
     return _post(experiment, "batches", form)
 
 
@@ -153,7 +163,8 @@ def wait(attempt: int, response: httpx.Response | None) -> float:
 
 def tickets(response: httpx.Response) -> list[Ticket]:
     """The tickets in a response."""
-    return [Ticket(given["ticket"], given["arm"]) for given in response.json()["tickets"]]
+    found = response.json()["tickets"]
+    return [Ticket(given["ticket"], given["arm"], given.get("probability")) for given in found]
 
 
 def answer(response: httpx.Response) -> Answer:

@@ -74,9 +74,21 @@ class Client:
         """Tell the rewards of tickets; all are counted, or none."""
         return calls.answer(self._send(calls.tell(experiment, rewards)))
 
-    def report(self, experiment: str, batch: str, pulls: Mapping[str, int], sums: Mapping[str, float]) -> Answer:
-        """Report trials that were assigned elsewhere; ``batch`` is a name that no other batch has."""
-        return calls.answer(self._send(calls.report(experiment, batch, pulls, sums)))
+    def report(
+        self,
+        experiment: str,
+        batch: str,
+        pulls: Mapping[str, int],
+        sums: Mapping[str, float],
+        squares: Mapping[str, float] | None = None,
+        policy: int | None = None,
+    ) -> Answer:
+        """Report trials that were assigned elsewhere; ``batch`` is a name that no other batch has.
+
+        With the stopping rule design_based, ``policy`` is the version of the policy that they were drawn from and, for
+        bounded rewards, ``squares`` are the sums of the squared rewards.
+        """
+        return calls.answer(self._send(calls.report(experiment, batch, pulls, sums, squares, policy)))
 
     def policy(self, experiment: str, trials: int = 1000) -> dict[str, Any]:
         """The share of every arm in the next trials."""
@@ -170,9 +182,21 @@ class AsyncClient:
         """Tell the rewards of tickets; all are counted, or none."""
         return calls.answer(await self._send(calls.tell(experiment, rewards)))
 
-    async def report(self, experiment: str, batch: str, pulls: Mapping[str, int], sums: Mapping[str, float]) -> Answer:
-        """Report trials that were assigned elsewhere; ``batch`` is a name that no other batch has."""
-        return calls.answer(await self._send(calls.report(experiment, batch, pulls, sums)))
+    async def report(
+        self,
+        experiment: str,
+        batch: str,
+        pulls: Mapping[str, int],
+        sums: Mapping[str, float],
+        squares: Mapping[str, float] | None = None,
+        policy: int | None = None,
+    ) -> Answer:
+        """Report trials that were assigned elsewhere; ``batch`` is a name that no other batch has.
+
+        With the stopping rule design_based, ``policy`` is the version of the policy that they were drawn from and, for
+        bounded rewards, ``squares`` are the sums of the squared rewards.
+        """
+        return calls.answer(await self._send(calls.report(experiment, batch, pulls, sums, squares, policy)))
 
     async def policy(self, experiment: str, trials: int = 1000) -> dict[str, Any]:
         """The share of every arm in the next trials."""

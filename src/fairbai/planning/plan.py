@@ -12,7 +12,7 @@ from fairbai.experiment.experiment import default_sampling
 from fairbai.planning.duration import Duration, duration
 from fairbai.planning.expected import Forecast, design_trials
 from fairbai.planning.text import described
-from fairbai.problems import Instance
+from fairbai.problems import Bernoulli, Instance
 from fairbai.problems.checks import Numbers, confidence, number
 from fairbai.problems.labels import labels_for, labels_of
 from fairbai.problems.rates import Constant
@@ -91,7 +91,9 @@ class Plan:
             return math.nan
         arms, rates = self.instance.means.size, self.instance.rates
         least = default_sampling(stopping, rates, arms).guarantees(rates, arms)  # type: ignore[arg-type]  # known floors
-        return design_trials(self.instance, stopping, self.delta, np.asarray(least))
+        trials = design_trials(self.instance, stopping, self.delta, np.asarray(least))
+        # 0 and 1 have the variance that the other stop assumes, so that nothing is gained; this estimate has no noise
+        return max(trials, self.proved) if isinstance(self.instance.family, Bernoulli) else trials
 
     @property
     def experiment(self) -> dict[str, Any]:

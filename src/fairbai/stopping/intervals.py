@@ -17,7 +17,7 @@ import numpy as np
 from fairbai.kernels.families import divergence
 from fairbai.kernels.stopping import scores as kernels
 from fairbai.problems.checks import Array
-from fairbai.problems.families import MAX_VALUE, Family, Gaussian
+from fairbai.problems.families import MAX_VALUE, Bernoulli, Bounded, Family, Gaussian
 from fairbai.stopping.rules import Mixture, TwoSidedMixture
 
 STEPS = 200  # of a bisection, which stops earlier when no number is left between its ends
@@ -37,6 +37,9 @@ def intervals(
         >>> intervals(Bernoulli(), np.array([100.0, 0.0]), np.array([0.5, 0.0]), delta=0.1).round(2).tolist()
         [[0.34, 0.66], [0.0, 1.0]]
     """
+    if isinstance(family, Bounded):  # of all rewards in [0, 1], those at its ends are the most spread
+        ends: Array = family.in_units(intervals(Bernoulli(), observed, family.out_of_units(means), delta, rule))
+        return ends
     mixture, covered = rule or Mixture(), TwoSidedMixture().proved(family)
     log_level = math.log(len(means)) - math.log(delta)
     result = np.empty((len(means), 2))

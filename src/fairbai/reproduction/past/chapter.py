@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fairbai.charts import style
-from fairbai.reproduction.past import dominance, edge, learned_floors, limits, optimality, proved_stopping
+from fairbai.reproduction.past import dominance, drift, edge, learned_floors, limits, optimality, proved_stopping
 from fairbai.reproduction.past.section import Section, Table
 from fairbai.reproduction.studies import Results
 
@@ -22,6 +22,7 @@ SECTIONS: tuple[Write, ...] = (
     _without_results(learned_floors.section),
     _without_results(optimality.section),
     proved_stopping.section,
+    _without_results(drift.section),
     _without_results(limits.section),
     _without_results(edge.section),
 )

@@ -33,6 +33,12 @@ class Ticket(TypedDict):
 
     ticket: str
     arm: str
+    probability: NotRequired[
+        Annotated[
+            float | None,
+            Field(description="with which the arm was drawn; with design_based only, and null after the decision"),
+        ]
+    ]
 
 
 @exact
@@ -89,6 +95,8 @@ class Created(TypedDict):
     lease: float | None
     report_after: NotRequired[float]
     silence: NotRequired[float | None]
+    cycle: NotRequired[str]
+    min_duration: NotRequired[str]
 
 
 @exact
@@ -127,7 +135,22 @@ class Arm(TypedDict):
     observed: int
     pending: int
     mean: float | None
-    interval: Annotated[list[float | None], Field(min_length=2, max_length=2)]
+    interval: Annotated[
+        list[float | None],
+        Field(min_length=2, max_length=2, description="of the mean; of the average if there is one"),
+    ]
+    average: NotRequired[
+        Annotated[
+            float | None,
+            Field(description="with design_based: the estimated average over the experiment so far"),
+        ]
+    ]
+    behind_leader: NotRequired[
+        Annotated[
+            list[float],
+            Field(min_length=2, max_length=2, description="interval for the leader's average less that of this arm"),
+        ]
+    ]
     share: float
     floor: float
     ceiling: float
@@ -158,7 +181,7 @@ class Status(Answer):
     pending: int
     expired: int
     late: int
-    held: Annotated[int, Field(description="rewards that were told and are counted at the age of `report_after`")]
+    held: Annotated[int, Field(description="rewards that were told and are not counted yet: those of `report_after`")]
     arms: list[Arm]
     glr: float | None
     threshold: float | None
@@ -172,6 +195,13 @@ class Status(Answer):
     doubts: Annotated[list[Doubt], Field(description="oldest first; one before the decision makes `proved` false")]
     hints: Annotated[list[str], Field(description="what would suit the rewards better, and what could not be tested")]
     closed: Annotated[bool, Field(description="whether it was ended by hand")]
+    decides_at: NotRequired[
+        Annotated[str | None, Field(description="with cycles: when it may next decide; null once it has, or is closed")]
+    ]
+    enough: NotRequired[
+        Annotated[bool, Field(description="with cycles: whether the evidence would be enough if it decided now")]
+    ]
+    estimand: NotRequired[Annotated[str, Field(description="what the answer is about, if means may drift")]]
     expected_trials_to_go: Annotated[float | None, Field(description="null while it is too early to tell")]
 
 
@@ -186,6 +216,10 @@ class Point(TypedDict):
     means: list[float | None]
     glr: float | None
     threshold: float | None
+    averages: NotRequired[
+        Annotated[list[float | None], Field(description="with design_based: of each arm over the experiment so far")]
+    ]
+    bands: NotRequired[Annotated[list[list[float]], Field(description="an interval for each of these averages")]]
 
 
 @exact
@@ -204,7 +238,9 @@ class Figures(TypedDict):
     """Charts as plotly takes them."""
 
     version: int
-    figures: Annotated[dict[str, dict[str, Any]], Field(description="shares, means, evidence and trials")]
+    figures: Annotated[
+        dict[str, dict[str, Any]], Field(description="shares, means, evidence and trials; with design_based, averages")
+    ]
 
 
 @exact

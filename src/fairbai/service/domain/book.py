@@ -11,12 +11,14 @@ from typing import Any, Self, cast
 import numpy as np
 
 from fairbai.experiment.open_trials import checked_silence
-from fairbai.identifier import Identifier, Status
+from fairbai.identifier import Identifier, Status, Trial
 from fairbai.identifier.snapshot import FIRST_VERSION, changing
 from fairbai.problems.short_forms import rates_of
 from fairbai.service.domain.answers import Answer, Doubt
+from fairbai.service.domain.cycles import Cycles
 from fairbai.service.domain.encoding import decode, encode
 from fairbai.service.domain.promises import ROUNDING, Promises
+from fairbai.stopping import DesignBased
 
 GROWTH = 1.05  # factor between the trials of two points of the history
 REVISION = 2
@@ -45,9 +47,13 @@ class Book:
         self.next_point = 1  # trials at which the history gets its next point
         self.expired = [0] * len(self.labels)  # tickets per arm whose lease ran out and that have no reward
         self.late = 0  # rewards that came after the lease
-        self.held = 0  # rewards of tickets that are not of age
+        self.held = 0  # rewards that were told and are not counted yet
+        self.drawn = identifier.stopping.drift_proof  # whether tickets have a probability and are counted in order
+        self.published: dict[str, Any] | None = None  # the last policy, if trials elsewhere are drawn from versions
+        self.summed = 0  # number of the first ticket that is not counted, if they are counted in order
         self.closed: dict[str, Any] | None = None  # the answer when it was closed
         self.promises = Promises(identifier)
+        self.cycles = Cycles.of(config)
         self._progress: float | None = None  # evidence over threshold, as of the last look
         self.observed = 0  # rewards so far
         self._next_look = 0  # trials plus rewards at which the progress is computed again
@@ -60,8 +66,11 @@ class Book:
         book = cls(settings, Identifier.from_dict({**_fixed(settings), **identifier}))
         book.version, book.tickets, book.next_point = form["version"], form["tickets"], form["next_point"]
         book.expired, book.late, book.closed = form["expired"], form["late"], form["closed"]
-        book.held = form.get("held", 0)
+        book.held, book.summed = form.get("held", 0), form.get("summed", 0)
+        book.published = form.get("published")
         book.revision = revision_of(form)
+        if book.cycles is not None:
+            book.cycles.begun, book.cycles.next = form["cycles"]
         book._give_up_expired()
         book.observed = int(sum(identifier["state"]["observed"]))
         counts = [int(count) for count in identifier["state"]["assigned"]]
@@ -80,7 +89,13 @@ class Book:
             "observed": int(sum(identifier["state"]["observed"])),
             "progress": 1.0 if answer["decided"] else self._progress,
             "floors_kept": self._floors_kept(identifier),
+            "looks_at": self.decides_at,
         }
+
+    @property
+    def decides_at(self) -> float | None:
+        """When it may next decide; None if with every reward, or if it is decided or over."""
+        return None if self.cycles is None or self.decided or self.stopped else self.cycles.next
 
     def _floors_kept(self, identifier: dict[str, Any]) -> bool | None:
         """Whether every guarantee is kept so far; None while the only guarantees are for the stop."""
@@ -112,6 +127,8 @@ class Book:
                 "closed": self.closed,
                 "promises": self.promises.to_dict(),
                 **({} if self.report_after is None else {"held": self.held}),
+                **({"summed": self.summed, "published": self.published} if self.drawn else {}),
+                **({} if self.cycles is None else {"cycles": [self.cycles.begun, self.cycles.next]}),
             }
         )
 
@@ -120,9 +137,19 @@ class Book:
     def ask(self, n: int) -> list[int]:
         """The arms of the next n tickets; fewer if fewer trials are left."""
         arms: list[int] = self.identifier.ask(n)
+        self._assigned(arms)
+        return arms
+
+    def draw(self, n: int) -> tuple[list[int], list[float | None]]:
+        """The arms of the next n tickets, and their probabilities: None after the decision, when nothing is drawn."""
+        trials: list[Trial] = self.identifier.ask_trial(n)
+        arms = [cast(int, trial.arm) for trial in trials]
+        self._assigned(arms)
+        return arms, [trial.probability for trial in trials]
+
+    def _assigned(self, arms: list[int]) -> None:
         self.tickets += len(arms)
         self.promises.assign(arms)
-        return arms
 
     def tell(self, arms: list[int], rewards: list[float], expired: list[int], late: int) -> None:
         """Count the rewards of tickets; ``expired`` are the arms of those whose lease had ended."""
@@ -150,9 +177,31 @@ class Book:
             self._counted(len(known))
         self.expire([arm for arm, reward in pairs if reward is None])
 
-    def tell_batch(self, pulls: list[int], sums: list[float]) -> None:
+    def sum_next(self, drawn: list[tuple[int, float | None]], rewards: list[float]) -> None:
+        """Count the next tickets in the order of assignment: their arms, probabilities and rewards."""
+        first = self.identifier.trials - self.identifier.open_trials
+        trials = [Trial(number, arm, chance) for number, (arm, chance) in enumerate(drawn, first)]
+        self.identifier.tell(trials, rewards)
+        self.summed += len(trials)
+        self._counted(len(trials))
+
+    def publish(self, version: int, trials: int) -> None:
+        """The policy from which trials elsewhere are drawn from now on."""
+        shares = self.identifier.policy(trials).tolist()
+        self.published = {"version": version, "trials": trials, "probabilities": shares}
+
+    def tell_batch(
+        self,
+        pulls: list[int],
+        sums: list[float],
+        squares: list[float] | None = None,
+        probabilities: list[float] | None = None,
+    ) -> None:
         """Count trials that were assigned elsewhere."""
-        self.identifier.tell_batch(pulls, sums)
+        if probabilities is not None and self.identifier.decided:  # they are no evidence, however they were drawn
+            least = self.identifier.procedure.experiment.guarantees
+            probabilities = (least + (1.0 - least.sum()) / least.size).tolist()  # type: ignore[union-attr]
+        self.identifier.tell_batch(pulls, sums, squares, probabilities)
         self.promises.assign_batch(pulls)
         self._counted(sum(pulls))
 
@@ -170,6 +219,16 @@ class Book:
     def _give_up_expired(self) -> None:
         """The sampling rule expects no rewards of expired tickets."""
         self.identifier.procedure.experiment.lose(np.array(self.expired, dtype=float))
+
+    def decide_if_due(self, at: float) -> bool:
+        """Decide if this is a time for it and the evidence is enough; returns whether it is a time for it."""
+        due = self.decides_at is not None and self.cycles is not None and self.cycles.due(at)
+        if due and self.cycles is not None:
+            self.cycles.passed(at)
+            self.identifier.look()
+            if self.identifier.decided:
+                self.promises.freeze()
+        return due
 
     def close(self) -> None:
         """Freeze the answer and the record of the guarantees."""
@@ -236,7 +295,16 @@ class Book:
             "means": means(status),
             "glr": finite(status.glr),
             "threshold": finite(status.threshold),
+            **self._averages(),
         }
+
+    def _averages(self) -> dict[str, Any]:
+        """The running averages at a point of the history, with their bands."""
+        if not self.drawn:
+            return {}
+        found = self.identifier.averages()
+        averages = [finite(estimate) for estimate in found.estimates.tolist()]
+        return {"averages": averages, "bands": found.intervals.tolist()}
 
 
 def new_book(config: dict[str, Any]) -> Book:
@@ -250,16 +318,27 @@ def new_book(config: dict[str, Any]) -> Book:
         stopping=config["stopping"],
         settle=config["settle"],
         seed=config["seed"],
+        hold_trials=not is_drawn(config),
+        look_every=1 if Cycles.of(config) is None else 0,
     )
-    if identifier.stopping.drift_proof:
-        raise ValueError(f"stopping rule {identifier.stopping.kind} is not available over HTTP yet")
-    checked_silence(config.get("silence"), identifier.family)
+    silence = checked_silence(config.get("silence"), identifier.family)
+    if identifier.stopping.drift_proof and (config.get("report_after") is None or silence is None):
+        raise ValueError(
+            f"stopping rule {identifier.stopping.kind} counts every ticket: give report_after, the age in seconds at "
+            f"which a ticket without a reward counts as silent, and silence, the reward that it then counts as"
+        )
     form = identifier.to_dict()
     for name in ("rates", "sampling"):
         if form[name] is None:
             raise ValueError(f"{name} must not be Python code over HTTP, got kind {config[name]!r}")
     filled = {name: form[name] for name in ("family", "rates", "sampling", "stopping")}
     return Book({**config, **filled}, identifier)
+
+
+def is_drawn(config: dict[str, Any]) -> bool:
+    """Whether the stopping rule of a configuration needs the probability of every ticket."""
+    stopping = config["stopping"]
+    return DesignBased.kind == (stopping.get("kind") if isinstance(stopping, dict) else stopping)
 
 
 def revision_of(state: dict[str, Any]) -> int:
@@ -270,7 +349,9 @@ def revision_of(state: dict[str, Any]) -> int:
 def _fixed(config: dict[str, Any]) -> dict[str, Any]:
     """The parts of a snapshot that never change; of the first version, without a digest: the log vouches for them."""
     names = ("delta", "family", "rates", "sampling", "stopping", "settle", "seed")
-    return {"version": FIRST_VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
+    form = {"version": FIRST_VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
+    form |= {} if Cycles.of(config) is None else {"look_every": 0}
+    return form | {"hold_trials": False} if is_drawn(config) else form
 
 
 def progress_of(status: Status) -> float | None:

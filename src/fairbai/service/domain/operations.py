@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any, Generic, TypeVar
 
-from fairbai.service.domain import ageing, answers
+from fairbai.service.domain import ageing, answers, drawing
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.encoding import iso
 from fairbai.service.domain.refusals import Refusal, invalid
@@ -39,8 +40,13 @@ class Operation(ABC, Generic[Result]):
         """The numbers of the tickets whose rows it needs."""
         return ()
 
+    def key_names(self) -> list[str]:
+        """The names of earlier operations that it needs to know of."""
+        return [] if self.key is None else [self.key]
+
     def apply(self, unit: UnitOfWork) -> Result:
         """Change the book and collect the rows to write; returns the answer to send once they are committed."""
+        _end_cycle(unit)
         was = unit.book.decided, unit.book.stopped
         result = self.act(unit)
         unit.milestones(*was)
@@ -69,24 +75,28 @@ class Ask(Operation[answers.Asked]):
         if self.key is not None and (before := unit.keyed.get(self.key)):
             if (before["n"], before["serve_winner"]) != (self.n, self.serve_winner):
                 raise _key_used("Idempotency-Key", _shown(**before), _shown(self.n, self.serve_winner))
-            return self._answer(book, before["first"], before["arms"], before["expires_at"])
+            return self._answer(book, before)
         if book.stopped:
             return self._after_the_stop(book)
         first = book.tickets
-        arms = book.ask(self.n)
+        arms, chances = book.draw(self.n) if book.drawn else (book.ask(self.n), [])
         expires_at = None if book.lease is None else unit.at + book.lease
         data = {"first": first, "n": self.n, "serve_winner": self.serve_winner, "arms": arms, "expires_at": expires_at}
+        if book.drawn:
+            data["probabilities"] = chances
         unit.log("asked", data, self.key)
-        for number, arm in enumerate(arms, first):
-            ticket = unit.tickets[number] = Ticket(arm, expires_at, True, None)
+        for number, (arm, chance) in enumerate(zip_longest(arms, chances), first):
+            ticket = unit.tickets[number] = Ticket(arm, expires_at, True, None, chance)
             unit.new_tickets.append({"experiment": unit.experiment, "number": number, **ticket._asdict()})
-        return self._answer(book, first, arms, expires_at)
+        return self._answer(book, data)
 
-    def _answer(self, book: Book, first: int, arms: list[int], expires_at: float | None) -> answers.Asked:
-        labels = book.labels
+    def _answer(self, book: Book, asked: dict[str, Any]) -> answers.Asked:
+        labels, expires_at = book.labels, asked["expires_at"]
         tickets: list[answers.Ticket] = [
-            {"ticket": str(number), "arm": labels[arm]} for number, arm in enumerate(arms, first)
+            {"ticket": str(number), "arm": labels[arm]} for number, arm in enumerate(asked["arms"], asked["first"])
         ]
+        for ticket, chance in zip(tickets, asked.get("probabilities", ()), strict=False):
+            ticket["probability"] = chance
         return {"tickets": tickets, "expires_at": None if expires_at is None else iso(expires_at), "winner": False}
 
     def _after_the_stop(self, book: Book) -> answers.Asked:
@@ -118,7 +128,8 @@ class Tell(Operation[answers.Told]):
         late = [number for number in fresh if not unit.tickets[number].waiting or self._overdue(unit, number)]
         counted = len(fresh)
         if fresh and unit.book.report_after is not None:
-            ageing.hold(unit, fresh, late)
+            hold = drawing.tell if unit.book.drawn else ageing.hold
+            hold(unit, fresh, late)
             counted -= len(late)
         elif fresh:
             self._count(unit, fresh, late)
@@ -167,26 +178,97 @@ class Batch(Operation[answers.Reported]):
 
     pulls: list[int] = field(default_factory=list)
     sums: list[float] = field(default_factory=list)
+    squares: list[float] | None = None
+    policy: int | None = None
+    quota: bool = False
+
+    def key_names(self) -> list[str]:
+        """Its own name, and that of its policy."""
+        return super().key_names() + ([] if self.policy is None else [policy_key(self.experiment, self.policy)])
 
     def act(self, unit: UnitOfWork) -> answers.Reported:
         """Count it once."""
         assert self.key is not None
-        if unit.book.report_after is not None:
+        if unit.book.drawn:
+            self._check_drawn(unit)
+        elif unit.book.report_after is not None:
             raise invalid(
                 "batches need an experiment without report_after: they do not say when their rewards are of age"
             )
         trials = sum(self.pulls)
         if before := unit.keyed.get(self.key):
-            if before["pulls"] != self.pulls or before["sums"] != self.sums:
+            if before != self._data(unit):
                 raise _key_used("batch name", "other pulls or sums", "these")
             return {"accepted": trials, "counted": 0, **unit.book.answer()}
         observed = unit.book.observed
         try:
-            unit.book.tell_batch(self.pulls, self.sums)  # checks everything before it counts anything
+            unit.book.tell_batch(self.pulls, self.sums, self.squares, self._probabilities(unit))  # all or nothing
         except ValueError as error:
             raise _refused(error, unit.book, observed) from None
-        unit.log("batch", {"pulls": self.pulls, "sums": self.sums}, self.key)
+        unit.log("batch", self._data(unit), self.key)
         return {"accepted": trials, "counted": trials, **unit.book.answer()}
+
+    def _data(self, unit: UnitOfWork) -> dict[str, Any]:
+        data: dict[str, Any] = {"pulls": self.pulls, "sums": self.sums}
+        data |= {} if self.squares is None else {"squares": self.squares}
+        return data | {"policy": self.policy} if unit.book.drawn else data
+
+    def _check_drawn(self, unit: UnitOfWork) -> None:
+        """Refuse what was not drawn at random from a policy that this experiment published."""
+        if self.quota:
+            raise invalid(
+                "stopping rule design_based needs trials that were drawn at random: draw every arm with its "
+                "probability in the policy, and not by quotas"
+            )
+        if self.policy is None:
+            raise invalid(
+                "policy must be given with the stopping rule design_based: the version of the policy that the batch "
+                "was drawn from, as GET policy returned it"
+            )
+        if policy_key(self.experiment, self.policy) not in unit.keyed:
+            raise invalid(f"policy must be a version that this experiment published, got {self.policy}")
+
+    def _probabilities(self, unit: UnitOfWork) -> list[float] | None:
+        if not unit.book.drawn or self.policy is None:
+            return None
+        found: list[float] = unit.keyed[policy_key(self.experiment, self.policy)]["probabilities"]
+        return found
+
+
+@dataclass
+class Publish(Operation[answers.Policy]):
+    """Probabilities from which others draw, under a version that their batches name."""
+
+    trials: int = 1000
+    seconds: float = 60.0
+
+    def act(self, unit: UnitOfWork) -> answers.Policy:
+        """Publish them, unless nothing has happened since the last version."""
+        book = unit.book
+        if book.stopped:
+            raise stopped(book)
+        if book.published is None or book.published["version"] != book.version:
+            version = book.version + 1
+            book.publish(version, self.trials)
+            assert book.published is not None
+            unit.log("published", book.published, policy_key(self.experiment, version))
+        return published(book, self.seconds)
+
+
+def published(book: Book, seconds: float) -> answers.Policy:
+    """The last policy that was published."""
+    assert book.published is not None
+    return {
+        "version": book.published["version"],
+        "trials": book.published["trials"],
+        "seconds": seconds,
+        "probabilities": dict(zip(book.labels, book.published["probabilities"], strict=True)),
+    }
+
+
+def policy_key(experiment: str, version: int) -> str:
+    """The name of a version of the policy in the log."""
+    return f"{experiment}:policy:{version}"
 
 
 @dataclass
@@ -208,7 +290,9 @@ class Expire(Operation[int]):
         """Expire those that are still pending; returns how many."""
         rows = unit.tickets
         due = [number for number in self.tickets if number in rows and rows[number].waiting]
-        if due and unit.book.report_after is not None:
+        if due and unit.book.drawn:
+            drawing.silence(unit, due)
+        elif due and unit.book.report_after is not None:
             ageing.count_due(unit, due)
         elif due:
             arms = [rows[number].arm for number in due]
@@ -218,6 +302,27 @@ class Expire(Operation[int]):
                 rows[number] = rows[number]._replace(waiting=False)
                 unit.expired.append({"of_experiment": unit.experiment, "of_number": number})
         return len(due)
+
+
+@dataclass
+class Look(Operation[None]):
+    """Decide if a cycle has ended and the evidence is enough; every other operation does so first, too."""
+
+    def act(self, unit: UnitOfWork) -> None:
+        """Nothing more."""
+
+
+def _end_cycle(unit: UnitOfWork) -> None:
+    """Decide with what was counted up to the end of the cycle, if there is one between the last event and now.
+
+    Without cycles, after the minimum duration, this is so before every operation: then it is logged if it decides.
+    """
+    book = unit.book
+    was = book.decided, book.stopped
+    repeated = book.cycles is not None and book.cycles.length is None
+    if book.decide_if_due(unit.at) and (book.decided or not repeated):
+        unit.log("looked", {"decided": book.decided})
+        unit.milestones(*was)
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """What operations work on: one experiment in a transaction, and its tickets."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,11 +15,15 @@ class Ticket(NamedTuple):
     expires_at: float | None
     waiting: bool
     reward: float | None
+    probability: float | None = None  # with which the arm was drawn, where the stop needs it
 
 
 @dataclass
 class UnitOfWork:
-    """One experiment in a transaction: its book, the rows that the operations need, and the rows that they write."""
+    """One experiment in a transaction: its book, the rows that the operations need, and the rows that they write.
+
+    ``following`` reads some stored tickets from a number on.
+    """
 
     experiment: str
     book: Book
@@ -31,9 +36,22 @@ class UnitOfWork:
     told: list[dict[str, Any]] = field(default_factory=list)
     held: list[dict[str, Any]] = field(default_factory=list)
     expired: list[dict[str, Any]] = field(default_factory=list)
+    following: Callable[[int], dict[int, Ticket]] = lambda _: {}
 
     def __post_init__(self) -> None:
         self.was_doubted = self.book.doubted
+
+    def ticket(self, number: int) -> Ticket | None:
+        """A ticket, read now if no operation needed it before; None if it was never given out."""
+        if number not in self.tickets and number < self.book.tickets:
+            self.tickets = self.following(number) | self.tickets
+        return self.tickets.get(number)
+
+    def create(self) -> None:
+        """Log the creation of the experiment, from which its cycles are counted."""
+        if self.book.cycles is not None:
+            self.book.cycles.begin(self.at)
+        self.log("created", self.book.config)
 
     def log(self, kind: str, data: dict[str, Any], key: str | None = None) -> None:
         """Append to the log."""

@@ -42,6 +42,7 @@ class PlannedTrials(Shape):
     heuristic: float
     proved: float
     without_floors: float = Field(description="with the proved rule, if there were no floors")
+    drift_proof: float | None = Field(description="with the stop design_based; null where it is not possible")
 
 
 class Quantiles(Shape):
@@ -70,6 +71,7 @@ class Planned(Shape):
     price: Price
     days: PlannedTrials | None
     figures: dict[str, dict[str, Any]] = Field(description="for plotly: price and allocation")
+    drifts: bool = Field(description="whether the experiment has the stop design_based, for traffic that changes")
     experiment: dict[str, Any] = Field(description="what to send to POST /v1/experiments, but for its name")
 
 

@@ -1,19 +1,21 @@
 """The bodies of requests, with their limits, as OpenAPI shows them."""
 
 import secrets
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from fairbai.problems.short_forms import FAMILY_MISSING
+from fairbai.service.domain.cycles import PATTERN, seconds
 
 MAX_ARMS = 1_000
 MAX_PLANNED = 100  # arms of a plan, which is answered while the user edits it
 MAX_TICKETS = 10_000  # in one call
 MAX_LABEL = 200
 MAX_REWARD = 1e100
-MAX_LEASE = 366 * 86_400.0
+DAY = 86_400.0
+MAX_LEASE = 366 * DAY
 MAX_SEED = 2**53 - 1  # what every JSON reader represents exactly
 
 # printable text: some databases and terminals reject control characters
@@ -22,6 +24,7 @@ Reward = Annotated[float, Field(ge=-MAX_REWARD, le=MAX_REWARD, allow_inf_nan=Fal
 Whole = BeforeValidator(lambda value: _whole(value))  # after the bounds, or the schema would lack them
 _named = {"required": ["kind"], "properties": {"kind": {"type": "string"}}}
 Kind = Annotated[str, Field(max_length=50)] | Annotated[dict[str, Any], Field(json_schema_extra=_named)]
+Duration = Annotated[str, Field(pattern=PATTERN), AfterValidator(lambda value: _within_a_year(value))]
 Floor = Annotated[float, Field(ge=0.0, le=1.0)]
 RATES = "one floor for all arms, one per arm, floors by label, or a kind with its parameters"
 Rates = Annotated[
@@ -39,12 +42,23 @@ def _whole(value: Any) -> Any:
     return int(value) if type(value) is float and value.is_integer() else value
 
 
+def _within_a_year(duration: str) -> str:
+    if seconds(duration) > MAX_LEASE:
+        raise ValueError(f"a duration must be at most 366d, got {duration}")
+    return duration
+
+
 def _tag(rates: Any) -> str | None:
     """Which of the forms of rates a value is meant to be, so that an error is about that form."""
     if isinstance(rates, dict):
         return "kind" if isinstance(rates.get("kind"), str) else "labels"
     tags = {float: "number", int: "number", list: "list", str: "kind"}
     return tags.get(type(rates))
+
+
+def kind_of(form: Any) -> Any:
+    """The name of a family or rule in its long or short form."""
+    return form.get("kind") if isinstance(form, dict) else form
 
 
 def _different(labels: list[str]) -> list[str]:
@@ -108,35 +122,55 @@ class Experiment(ForOneFamily):
     ]
     delta: Annotated[float, Field(gt=0.0, lt=0.5)]
     rates: Rates = 0.0
-    sampling: Kind = "fair_top_two"
+    sampling: Kind | None = Field(None, description="fair_top_two if omitted; with design_based, posterior_fair")
     stopping: Kind = "mixture"
     settle: bool | Settling = True
     seed: Annotated[int, Field(ge=0, le=MAX_SEED), Whole] | None = Field(None, description="random if omitted")
     lease: Annotated[float, Field(gt=0.0, le=MAX_LEASE, allow_inf_nan=False)] | None = Field(
-        86_400.0, description="seconds until a ticket without a reward expires; null: never"
+        DAY, description="seconds until a ticket without a reward expires; null: never"
     )
     report_after: Annotated[float, Field(gt=0.0, le=MAX_LEASE, allow_inf_nan=False)] | None = Field(
         None, description="age in seconds at which the reward of a ticket is counted, instead of lease; null: when told"
     )
     silence: Reward | None = Field(
         None, description="with report_after: the reward of a ticket that is silent at that age; null: it is lost"
+    )  # with design_based and Bernoulli rewards, a day and 0 by default: see config
+
+    cycle: Duration | None = Field(
+        None, description="decide only at the end of whole cycles since the creation, such as 7d: s, m, h, d or w"
     )
+    min_duration: Duration | None = Field(None, description="decide nothing before, such as 14d")
+
+    @property
+    def _drawn(self) -> bool:
+        return bool(kind_of(self.stopping) == "design_based")
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         """Either a lease or a fixed age."""
+        if self.report_after is None and self.lease is not None and "lease" in self.model_fields_set and self._drawn:
+            raise ValueError(
+                "stopping rule design_based counts every ticket, a silent one too, so that none can expire: give "
+                "report_after and silence instead of lease"
+            )
         if self.report_after is not None and self.lease is not None and "lease" in self.model_fields_set:
             raise ValueError("report_after takes the place of lease: give one of them")
-        if self.silence is not None and self.report_after is None:
+        if self.silence is not None and self.report_after is None and not self._drawn:
             raise ValueError("silence needs report_after, the age at which a ticket counts as silent")
         return self
 
     def config(self) -> dict[str, Any]:
         """All settings, with a random seed if none was given."""
         late = {"report_after", "silence"}
-        form = self.model_dump(exclude=late if self.report_after is None else None)
-        if self.report_after is not None:
+        form = self.model_dump(exclude=late if self.report_after is None and not self._drawn else None)
+        if self._drawn and kind_of(self.family) == "bernoulli":  # no reward is most likely no success
+            form["report_after"] = DAY if self.report_after is None else self.report_after
+            form["silence"] = 0.0 if self.silence is None else self.silence
+        if form.get("report_after") is not None:
             form["lease"] = None
+        for name in ("cycle", "min_duration"):
+            if form[name] is None:
+                del form[name]
         return form if self.seed is not None else {**form, "seed": secrets.randbelow(MAX_SEED)}
 
 
@@ -173,6 +207,10 @@ class Plan(ForOneFamily):
     rates: Rates = 0.0
     daily: Annotated[float, Field(ge=1e-6, le=1e12, allow_inf_nan=False)] | None = Field(
         None, description="trials per day, to express the duration in days"
+    )
+    drifts: bool | None = Field(
+        None,
+        description="whether traffic changes over time, which needs the stop design_based; null: yes, where possible",
     )
 
 
@@ -220,3 +258,12 @@ class Batch(Form):
     batch: Label = Field(description="the client's name for it; sending the same batch again changes nothing")
     pulls: Annotated[dict[str, Annotated[int, Field(ge=0, le=2**53), Whole]], Field(min_length=1, max_length=MAX_ARMS)]
     sums: Annotated[dict[str, Reward], Field(max_length=MAX_ARMS)]
+    squares: Annotated[dict[str, Reward], Field(max_length=MAX_ARMS)] | None = Field(
+        None, description="sums of the squared rewards; for bounded rewards with design_based"
+    )
+    policy: Annotated[int, Field(ge=0, le=2**53), Whole] | None = Field(
+        None, description="the version of the policy that the arms were drawn from; for design_based"
+    )
+    draws: Literal["random", "quota"] = Field(
+        "random", description="how arms were chosen by the policy; design_based takes random draws only"
+    )

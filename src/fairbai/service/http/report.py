@@ -21,6 +21,7 @@ EARLIER = "An earlier version created the experiment: only counts, sums and tick
 TITLES = {
     "shares": "Shares of the trials",
     "means": "Means, with intervals valid at all times",
+    "averages": "Averages over the experiment so far, with bands valid at all times",
     "evidence": "Evidence and its threshold",
     "trials": "Trials over time",
 }
@@ -37,6 +38,8 @@ SETTINGS = {
     "lease": "Lease of a ticket",
     "report_after": "Rewards count at the age of",
     "silence": "Silence counts as",
+    "cycle": "Decides at the end of every",
+    "min_duration": "Decides not before",
 }
 
 
@@ -106,12 +109,13 @@ def _arms(status: Status) -> str:
             f"{arm['observed']:,}",
             percentage(arm["share"], 2),
             percentage(arm["floor"], 2),
-            _number(arm["mean"]),
+            _number(arm.get("average", arm["mean"])),
             f"{_number(arm['interval'][0])} to {_number(arm['interval'][1])}",
         ]
         for arm in status["arms"]
     ]
-    return _table(["Arm", "Trials", "Rewards", "Share", "Floor", "Mean reward", "Interval"], rows)
+    reward = "Average reward" if "estimand" in status else "Mean reward"
+    return _table(["Arm", "Trials", "Rewards", "Share", "Floor", reward, "Interval"], rows)
 
 
 def _audit(audit: Audit) -> str:

@@ -154,7 +154,12 @@ async def policy(
     """The share of every arm in the next trials, for nodes that choose arms themselves."""
     service = service_of(request)
     seconds = service.settings.policy_seconds
-    tag, found = await run_in_threadpool(lambda: policy_of(service.reader.read(experiment).book, trials, seconds))
+    book = await run_in_threadpool(lambda: service.reader.read(experiment).book)
+    if book.drawn:
+        found = await service.writer.submit(operations.Publish(experiment, None, trials, seconds))
+        tag = f'"{found["version"]}"'
+    else:
+        tag, found = await run_in_threadpool(policy_of, book, trials, seconds)
     headers = {"ETag": tag, "Cache-Control": f"private, max-age={int(seconds)}"}
     if etags.known(tag, if_none_match):
         return Response(status_code=304, headers=headers)
@@ -168,14 +173,15 @@ async def batches(request: Request, experiment: str) -> Response:
     form = parse(forms.Batch, await request.body())
     service = service_of(request)
     labels = await run_in_threadpool(service.labels, experiment)
-    for label in (*form.pulls, *form.sums):
+    for label in (*form.pulls, *form.sums, *(form.squares or ())):
         if label not in labels:
             raise Refusal(404, "No such arm", f"This experiment has no arm {label!r}")
     pulls = [form.pulls.get(label, 0) for label in labels]
     sums = [float(form.sums.get(label, 0.0)) for label in labels]
-    return json_answer(
-        await service.writer.submit(operations.Batch(experiment, f"{experiment}:batch:{form.batch}", pulls, sums))
-    )
+    squares = None if form.squares is None else [float(form.squares.get(label, 0.0)) for label in labels]
+    name, quota = f"{experiment}:batch:{form.batch}", form.draws == "quota"
+    operation = operations.Batch(experiment, name, pulls, sums, squares, form.policy, quota)
+    return json_answer(await service.writer.submit(operation))
 
 
 # --- the log ----------------------------------------------------------------------------------------------------

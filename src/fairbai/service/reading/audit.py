@@ -3,6 +3,7 @@
 from fairbai import __version__
 from fairbai.service.domain.answers import Audit, AuditedArm, AuditedGroup, Replayed, Status
 from fairbai.service.domain.book import Book
+from fairbai.service.domain.cycles import cycle_name
 from fairbai.service.reading.listing import state_of
 from fairbai.service.reading.reader import Reading
 from fairbai.service.reading.summary import (
@@ -108,7 +109,7 @@ def _verdict(status: Status, book: Book, kept: bool | None) -> str:
 
 def _promised(status: Status, book: Book) -> list[str]:
     promises, floors = book.promises, [arm["floor"] for arm in status["arms"]]
-    sentences = [_promised_error(status)]
+    sentences = [_promised_error(status), *_times(status)]
     if promises.none:
         return [*sentences, "No shares were guaranteed."]
     if promises.on_every_path:
@@ -131,6 +132,14 @@ def _promised(status: Status, book: Book) -> list[str]:
     return sentences
 
 
+def _times(status: Status) -> list[str]:
+    """When decisions are made, if not at any time."""
+    cycle, least = status["config"].get("cycle"), status["config"].get("min_duration")
+    when = [] if cycle is None else [f"at the end of a whole {cycle_name(cycle)} since the creation of the experiment"]
+    when += [] if least is None else [f"not before {least} have passed"]
+    return [f"A decision is made only {' and '.join(when)}."] if cycle else [f"A decision is {w}." for w in when]
+
+
 def _promised_error(status: Status) -> str:
     if status["closed"] and not status["decided"]:
         return (
@@ -140,7 +149,14 @@ def _promised_error(status: Status) -> str:
     error = f"{what} is wrong with probability at most {percentage(status['config']['delta'])}"
     if doubts_at_decision(status):
         return f"{error} (the target; not proved, as the rewards contradict the declared family)."
-    return f"{error} (proved)." if status["proved"] else f"{error} (a heuristic target, not proved)."
+    if not status["proved"]:
+        return f"{error} (a heuristic target, not proved)."
+    if "estimand" not in status:
+        return f"{error} (proved, if the rewards of each arm do not change over time)."
+    return (
+        f"{error} (proved, however the rewards change over time). It is about {status['estimand']}: the arm with the "
+        "largest of these averages is best."
+    )
 
 
 def _findings(status: Status, book: Book) -> list[str]:

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 from fairbai.service.domain.encoding import decode, encode, iso
@@ -12,7 +12,7 @@ from fairbai.service.reading.reader import row_of
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.logs import part_of_log
 
-COLUMNS = ("sequence", "at", "kind", "ticket", "arm", "reward", "late", "pulls", "detail")
+COLUMNS = ("sequence", "at", "kind", "ticket", "arm", "reward", "late", "pulls", "detail", "probability")
 MAX_LINES = 5_000  # per piece
 FORMULA = ("=", "+", "-", "@")  # what a spreadsheet would take for a formula
 MEDIA = {
@@ -54,8 +54,9 @@ def _lines(row: Any, labels: list[str]) -> Iterator[Line]:
     data = decode(row.data)
     line = dict.fromkeys(COLUMNS) | {"sequence": row.sequence, "at": iso(row.at), "kind": row.kind}
     if row.kind == "asked":
-        for number, arm in enumerate(data["arms"], data["first"]):
-            yield line | {"ticket": str(number), "arm": labels[arm]}
+        chances = data.get("probabilities", ())
+        for number, (arm, chance) in enumerate(zip_longest(data["arms"], chances), data["first"]):
+            yield line | {"ticket": str(number), "arm": labels[arm], "probability": chance}
     elif row.kind == "told":
         late = set(data["late"])
         for number, arm, reward in zip(data["tickets"], data["arms"], data["rewards"], strict=True):
@@ -68,8 +69,12 @@ def _lines(row: Any, labels: list[str]) -> Iterator[Line]:
             yield line | {"ticket": str(number), "arm": labels[arm]}
     elif row.kind == "batch":
         name = row.key.split(":", 2)[2]
+        drawn = {key: data[key] for key in ("policy", "squares") if key in data}
         for label, pulls, total in zip(labels, data["pulls"], data["sums"], strict=True):
-            yield line | {"arm": label, "reward": total, "pulls": pulls, "detail": encode({"batch": name})}
+            yield line | {"arm": label, "reward": total, "pulls": pulls, "detail": encode({"batch": name, **drawn})}
+    elif row.kind == "published":
+        for label, chance in zip(labels, data["probabilities"], strict=True):
+            yield line | {"arm": label, "probability": chance, "detail": encode({"policy": data["version"]})}
     else:
         arm = data.get("recommendation")
         yield line | {"arm": None if arm is None else labels[arm], "detail": encode(data)}
@@ -101,6 +106,7 @@ def _parquet(pieces: Iterator[list[Line]]) -> Iterator[bytes]:
     from pyarrow import parquet
 
     types = {"sequence": pa.int64(), "reward": pa.float64(), "late": pa.bool_(), "pulls": pa.int64()}
+    types["probability"] = pa.float64()
     schema = pa.schema([(name, types.get(name, pa.string())) for name in COLUMNS])
     sink = _Sink()
     with parquet.ParquetWriter(sink, schema) as writer:

@@ -10,7 +10,7 @@ from fairbai.service.domain import answers
 from fairbai.service.domain.book import Book, finite, means, progress_of
 from fairbai.service.domain.encoding import iso
 from fairbai.service.domain.operations import stopped
-from fairbai.stopping import Mixture, TwoSidedMixture
+from fairbai.stopping import DesignBased, Mixture, TwoSidedMixture
 from fairbai.stopping.intervals import intervals
 
 MAX_FACTOR = 20  # of the trials so far: an estimate beyond that only says that it is too early for one
@@ -25,7 +25,7 @@ def described(row: Row[Any], book: Book, now: Status) -> answers.Status:
         now: The status of the book's identifier.
     """
     pending = now.assigned - now.observed - np.array(book.expired)
-    return {
+    found: answers.Status = {
         "id": row.id,
         "name": row.name,
         "created_at": iso(row.created_at),
@@ -45,9 +45,18 @@ def described(row: Row[Any], book: Book, now: Status) -> answers.Status:
         "doubts": book.doubts(),
         "hints": list(now.hints),
         "closed": row.closed,
-        **book.answer(),
+        "decided": book.decided,
+        "stopped": book.stopped,
+        "recommendation": book.recommendation,
         "expected_trials_to_go": _to_go(book, now),
     }
+    if book.cycles is not None:
+        at = book.decides_at
+        found["decides_at"] = None if at is None else iso(at)
+        found["enough"] = _enough(book, now)
+    if book.drawn:
+        found["estimand"] = DesignBased.estimand
+    return found
 
 
 def _progress(book: Book, now: Status) -> float | None:
@@ -57,9 +66,16 @@ def _progress(book: Book, now: Status) -> float | None:
     return 1.0 if book.decided else progress_of(now)
 
 
+def _enough(book: Book, now: Status) -> bool:
+    """Whether the evidence is enough, though it may be too early to decide."""
+    return book.decided or (now.recommendation is not None and now.glr >= now.threshold and not book.stopped)
+
+
 def _to_go(book: Book, now: Status) -> float | None:
     if book.stopped:
         return 0.0
+    if not book.decided and _enough(book, now):
+        return 0.0  # but for those until the end of the cycle
     early = not book.decided and now.expected_remaining > MAX_FACTOR * book.identifier.trials
     return None if early else finite(now.expected_remaining)
 
@@ -68,8 +84,12 @@ def _arms(book: Book, now: Status, pending: Any) -> list[answers.Arm]:
     identifier = book.identifier
     rule = identifier.stopping if isinstance(identifier.stopping, (Mixture, TwoSidedMixture)) else Mixture()
     known = np.nan_to_num(now.means)
-    ends = intervals(identifier.family, now.observed.astype(float), known, identifier.delta, rule)
-    return [
+    averages = identifier.averages() if book.drawn else None
+    if averages is None:
+        ends = intervals(identifier.family, now.observed.astype(float), known, identifier.delta, rule)
+    else:
+        ends = averages.intervals
+    found: list[answers.Arm] = [
         {
             "arm": label,
             "assigned": int(now.assigned[arm]),
@@ -83,6 +103,11 @@ def _arms(book: Book, now: Status, pending: Any) -> list[answers.Arm]:
         }
         for arm, (label, mean) in enumerate(zip(book.labels, means(now), strict=True))
     ]
+    if averages is not None:
+        for number, one in enumerate(found):
+            one["average"] = finite(averages.estimates[number])
+            one["behind_leader"] = averages.differences[number].tolist()
+    return found
 
 
 def policy(book: Book, trials: int, seconds: float) -> tuple[str, answers.Policy]:

@@ -5,6 +5,7 @@ import math
 from fairbai.allocation import price_of_fairness
 from fairbai.problems import Instance
 from fairbai.service.domain.answers import Arm, Doubt, Status, Summary
+from fairbai.service.domain.cycles import cycle_name
 from fairbai.service.domain.promises import ROUNDING
 from fairbai.service.reading.listing import state_of
 from fairbai.service.reading.reader import Reading
@@ -57,7 +58,8 @@ def _sentence(status: Status, price: float | None) -> str:
         return "Closed by hand before the first trial." if status["closed"] else "No trials yet."
     if status["closed"]:
         return closed_undecided(status)
-    return f"No decision yet after {trials}: {_leader(status)}.{_ahead(status)}"
+    waits = waiting(status)
+    return f"No decision yet after {trials}: {_leader(status)}.{waits or _ahead(status)}"
 
 
 def closed_undecided(status: Status) -> str:
@@ -65,6 +67,16 @@ def closed_undecided(status: Status) -> str:
     arm = status["recommendation"]
     ahead = "not every arm had a reward" if arm is None else f"{quoted(arm)} was ahead, but need not be best"
     return f"Closed by hand after {count(status['trials'], 'trial')}, without a decision: {ahead}."
+
+
+def waiting(status: Status) -> str:
+    """When an experiment decides whose evidence is enough before the end of its cycle; empty if it is not."""
+    at = status.get("decides_at")
+    if at is None or not status.get("enough"):
+        return ""
+    cycle = status["config"].get("cycle")
+    when = "after its minimum duration" if cycle is None else f"at the end of the {cycle_name(cycle)}"
+    return f" It decides {when}, on {at[:10]} at {at[11:16]} UTC, if the evidence holds."
 
 
 def _leader(status: Status) -> str:
@@ -100,6 +112,9 @@ def _decided(status: Status, price: float | None) -> str:
     if doubts_at_decision(status):
         seems, sure = "looks", f"but without the {confidence} that was the aim"
     best = f"{quoted(str(status['recommendation']))} {seems} best"
+    if "estimand" in status:
+        best += " on average over the experiment"
+        sure += ", however rewards changed over time" if status["proved"] else ""
     parts = [f"{best}, {sure}, after {count(status['trials'], 'trial')}"]
     if not status["stopped"]:
         rest = count(math.ceil(status["expected_trials_to_go"] or 0), "more trial")

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Row, func, select
 
 from fairbai.service.domain.book import REVISION, new_book, revision_of
 from fairbai.service.domain.encoding import decode, encode
-from fairbai.service.domain.operations import Ask, Batch, Close, Expire, Operation, Tell
+from fairbai.service.domain.operations import Ask, Batch, Close, Expire, Look, Operation, Publish, Tell, policy_key
 from fairbai.service.domain.unit import Ticket, UnitOfWork
 from fairbai.service.reading.earlier import count_differences
 from fairbai.service.reading.tickets import CHUNK, ticket_differences
@@ -88,7 +88,7 @@ def is_earlier(row: Row[Any]) -> bool:
 
 def _begun(experiment: str, created: Row[Any]) -> UnitOfWork:
     unit = UnitOfWork(experiment, new_book(decode(created.data)), created.at)
-    unit.log("created", unit.book.config)
+    unit.create()
     return unit
 
 
@@ -100,9 +100,13 @@ def _operation(experiment: str, event: Row[Any]) -> Operation[Any]:
     if event.kind == "told":
         return Tell(experiment, None, list(zip(data["tickets"], data["rewards"], strict=True)))
     if event.kind == "batch":
-        return Batch(experiment, event.key, data["pulls"], data["sums"])
+        return Batch(experiment, event.key, data["pulls"], data["sums"], data.get("squares"), data.get("policy"))
+    if event.kind == "published":
+        return Publish(experiment, None, data["trials"])
     if event.kind in ("expired", "counted"):
         return Expire(experiment, None, data["tickets"])
+    if event.kind == "looked":
+        return Look(experiment)
     if event.kind == "closed":
         return Close(experiment)
     raise ValueError(f"kind must be one that starts an operation, got {event.kind!r}")
@@ -148,18 +152,28 @@ class _Kept:
         self._points: dict[int, dict[str, Any]] = {}
         self._final: dict[int, Ticket] = {}
         self._wrong: list[str] = []  # the first ticket that differs
+        self._summed = 0  # tickets that were counted in the order of assignment before this event
 
     def take(self, unit: UnitOfWork) -> None:
         """Take from a unit what a replayed event wrote."""
         self._points |= {point["trials"]: point for point in unit.new_points}
-        for row in unit.told:
-            self._final[row["of_number"]] = unit.tickets.pop(row["of_number"])
+        for number in self._finished(unit):
+            self._final[number] = unit.tickets.pop(number)
         if len(self._final) >= CHUNK:
             self._compare_tickets(self._final)
             self._final = {}
-        unit.keyed.clear()
+        policies = policy_key(unit.experiment, 0)[:-1]  # batches may name any version of the policy
+        unit.keyed = {key: data for key, data in unit.keyed.items() if key.startswith(policies)}
         for rows in (unit.new_tickets, unit.told, unit.held, unit.expired, unit.new_points):
             rows.clear()
+
+    def _finished(self, unit: UnitOfWork) -> Iterator[int]:
+        """The tickets that this event made final; those that are counted in order must wait for their turn."""
+        book = unit.book
+        yield from (row["of_number"] for row in unit.told if not book.drawn or row["of_number"] < self._summed)
+        counted = range(self._summed, book.summed)
+        self._summed = book.summed
+        yield from (number for number in counted if unit.tickets[number].reward is not None)
 
     def compared(self, unit: UnitOfWork) -> list[str]:
         """The differences, at the end of the log."""

@@ -39,8 +39,11 @@ experiments = Table(
     Column("arms", Integer),  # null in a row of an older version before its backfill
     Column("progress", Double),  # evidence over threshold
     Column("floors_kept", Boolean),  # null while the only guarantees are for the stop
+    Column("looks_at", Double),  # when it may next decide; null: with every reward, or never again
     Index("experiments_newest", "created_at", "id"),
 )
+LOOKS = experiments.c.looks_at.is_not(None)
+Index("experiments_looks", experiments.c.looks_at, sqlite_where=LOOKS, postgresql_where=LOOKS)
 
 events = Table(
     "events",
@@ -65,6 +68,7 @@ tickets = Table(
     Column("expires_at", Double),
     Column("waiting", Boolean, nullable=False),  # for a reward, its lease not yet over
     Column("reward", Double),
+    Column("probability", Double),  # with which the arm was drawn, where the stopping rule needs it
     sqlite_with_rowid=False,
 )
 Index("tickets_overdue", tickets.c.expires_at,

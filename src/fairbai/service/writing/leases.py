@@ -7,11 +7,11 @@ from itertools import groupby
 
 from sqlalchemy import select
 
-from fairbai.service.domain.operations import Expire
+from fairbai.service.domain.operations import Expire, Look
 from fairbai.service.domain.refusals import Refusal
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.failures import TROUBLE, explained
-from fairbai.service.storage.schema import tickets
+from fairbai.service.storage.schema import experiments, tickets
 from fairbai.service.writing.writer import Writer
 
 MAX_AT_ONCE = 5_000
@@ -33,8 +33,22 @@ def overdue(database: Database, now: float) -> list[Expire]:
     return [Expire(experiment, tickets=[number for _, number in rows]) for experiment, rows in groups]
 
 
+def ended(database: Database, now: float) -> list[Look]:
+    """The experiments that may decide now."""
+    statement = select(experiments.c.id).where(experiments.c.looks_at <= now).order_by(experiments.c.looks_at)
+    with database.reader.connect() as connection:
+        return [Look(name) for name in connection.execute(statement.limit(MAX_AT_ONCE)).scalars()]
+
+
 async def sweep(database: Database, writer: Writer, now: float | None = None) -> int:
-    """Expire what is overdue; returns the number of tickets."""
+    """Expire what is overdue, and end the cycles that are over; returns the number of tickets."""
+    total = await _expire(database, writer, now)
+    looks = await asyncio.to_thread(ended, database, time.time() if now is None else now)
+    await asyncio.gather(*(writer.submit(operation) for operation in looks))
+    return total
+
+
+async def _expire(database: Database, writer: Writer, now: float | None) -> int:
     total = 0
     while True:
         operations = await asyncio.to_thread(overdue, database, time.time() if now is None else now)

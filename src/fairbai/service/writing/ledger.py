@@ -9,6 +9,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Engine, bindparam, false, select
@@ -26,7 +27,7 @@ log = logging.getLogger("fairbai.service")
 MAX_BOOKS = 256  # in memory
 CHANGING = (
     *("version", "state", "decided", "stopped", "closed", "recommendation", "assigned", "observed"),
-    *("progress", "floors_kept"),
+    *("progress", "floors_kept", "looks_at"),
 )
 
 INSERT_EVENTS, INSERT_TICKETS, INSERT_POINTS = inserting(events), inserting(tickets), replacing(history)
@@ -40,12 +41,12 @@ VERSIONS = Chosen(
     .with_for_update(),
     experiments.c.id,
 )
-TICKETS = Chosen(
-    select(tickets.c.number, tickets.c.arm, tickets.c.expires_at, tickets.c.waiting, tickets.c.reward).where(
-        tickets.c.experiment == bindparam("of_experiment")
-    ),
-    tickets.c.number,
+OWN_TICKETS = select(*(tickets.c[name] for name in ("number", *Ticket._fields))).where(
+    tickets.c.experiment == bindparam("of_experiment")
 )
+TICKETS = Chosen(OWN_TICKETS, tickets.c.number)
+FOLLOWING = OWN_TICKETS.where(tickets.c.number >= bindparam("first"), tickets.c.number < bindparam("end"))
+MAX_FOLLOWING = 500  # tickets to read at a time
 KEYED = Chosen(select(events.c.key, events.c.data).where(events.c.key.is_not(None)), events.c.key)
 SELECT_BOOK = select(experiments.c.config, experiments.c.state).where(experiments.c.id == bindparam("of_experiment"))
 
@@ -101,7 +102,7 @@ class Ledger:
     def create(self, experiment: str, book: Book, key: str | None = None) -> tuple[str, dict[str, Any]]:
         """Create an experiment; returns its id and configuration, or those of the one that already has the key."""
         unit = UnitOfWork(experiment, book, self._clock())
-        unit.log("created", unit.book.config)
+        unit.create()
         try:
             with self._writer.begin() as connection:
                 return _insert(connection, unit, key)
@@ -119,9 +120,10 @@ class Ledger:
         now = self._clock()  # after waiting for the locks, so that times in the log are in order
         units = {name: UnitOfWork(name, self._book(connection, name, version), now) for name, version in versions}
         for unit in units.values():
+            unit.following = partial(_following, connection, unit.experiment)
             own = [operation for operation in operations if operation.experiment == unit.experiment]
             _read_tickets(connection, unit, {number for operation in own for number in operation.ticket_numbers()})
-            _read_keyed(connection, unit, {operation.key for operation in own if operation.key is not None})
+            _read_keyed(connection, unit, {key for operation in own for key in operation.key_names()})
         return units
 
     def _book(self, connection: Connection, experiment: str, version: int) -> Book:
@@ -152,8 +154,20 @@ def _warn(unit: UnitOfWork) -> None:
 
 
 def _read_tickets(connection: Connection, unit: UnitOfWork, numbers: set[int]) -> None:
-    for number, arm, expires_at, waiting, reward in TICKETS.run(connection, numbers, of_experiment=unit.experiment):
-        unit.tickets[number] = Ticket(arm, expires_at, bool(waiting), reward)
+    unit.tickets |= _tickets(TICKETS.run(connection, numbers, of_experiment=unit.experiment))
+
+
+def _tickets(rows: Iterable[Any]) -> dict[int, Ticket]:
+    return {
+        number: Ticket(arm, expires_at, bool(waiting), reward, probability)
+        for number, arm, expires_at, waiting, reward, probability in rows
+    }
+
+
+def _following(connection: Connection, experiment: str, first: int) -> dict[int, Ticket]:
+    """Stored tickets from a number on."""
+    some = {"of_experiment": experiment, "first": first, "end": first + MAX_FOLLOWING}
+    return _tickets(connection.execute(FOLLOWING, some))
 
 
 def _read_keyed(connection: Connection, unit: UnitOfWork, keys: set[str]) -> None:

@@ -10,7 +10,7 @@ import { snippets } from "./snippets.js";
 
 const id = location.pathname.split("/")[2];
 const at = `/v1/experiments/${id}`;
-const CHARTS = { shares: "shares", means: "means", evidence: "evidence", trials: "trials-chart" };
+const CHARTS = { shares: "shares", means: "means", averages: "averages", evidence: "evidence", trials: "trials-chart" };
 const LABELS = ["Arm", "Trials", "Rewards", "Pending", "Mean", "Interval", "Share", "Floor"];
 const MODES = {
   live: "Live",
@@ -28,7 +28,8 @@ const refresh = latest(async () => {
     const [{ sentence }, { figures }] = await Promise.all([get(`${at}/summary`), get(`${at}/figures`)]);
     say(find("sentence"), sentence);
     if (shown.decided || shown.closed) say(find("announced"), sentence); // screen readers need not hear every step
-    for (const [name, place] of Object.entries(CHARTS)) draw(find(place), figures[name]);
+    find("averages-card").hidden = !figures.averages; // only where they are estimated whatever the drift
+    for (const [name, figure] of Object.entries(figures)) draw(find(CHARTS[name]), figure);
   } catch (error) {
     complain(find("problem"), reason(error));
   }
@@ -46,6 +47,7 @@ function show(status) {
   complain(find("doubts"), remarks(status));
   tiles(status);
   const family = status.config.family.kind;
+  say(find("mean-head"), "estimand" in status ? "Average" : "Mean");
   find("arms").replaceChildren(...status.arms.map((arm) => line(arm, family)));
   permit();
   refresh();
@@ -91,7 +93,8 @@ function ending(status) {
 }
 
 function line(arm, family) {
-  const cells = [arm.arm, count(arm.assigned), count(arm.observed), count(arm.pending), mean(arm.mean, family)];
+  const cells = [arm.arm, count(arm.assigned), count(arm.observed), count(arm.pending)];
+  cells.push(mean(arm.average ?? arm.mean, family));
   cells.push(known(arm.mean) ? interval(arm.interval, family) : "–", percent(arm.share, 2), percent(arm.floor, 2));
   return row(LABELS, cells, [1, 2, 3, 4, 6, 7]);
 }

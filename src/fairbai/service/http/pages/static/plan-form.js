@@ -160,6 +160,7 @@ export function request() {
     delta: per(dials.delta.value, 100),
     rates: rates(),
     daily: find("daily").value === "" ? null : Number(find("daily").value),
+    drifts: find("drifts").checked ? null : false, // null: where it is possible
   };
 }
 

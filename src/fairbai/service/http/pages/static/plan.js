@@ -10,6 +10,8 @@ import { begin, request, wrongCount } from "./plan-form.js";
 import { snippets } from "./snippets.js";
 
 const LABELS = ["Arm", "Mean", "Floor", "Ceiling", "Share"];
+const SCOPE = { proved: ", if traffic does not change", drift_proof: ", however traffic changes" };
+const NEEDS = "needs yes-or-no rewards and a floor for every arm";
 const SPEAK_AFTER = 1000; // ms without a change, after which screen readers announce the result
 
 let newest = null; // the form as it is now, or null where it has a mistake
@@ -30,20 +32,24 @@ const ask = latest(async (form) => {
 
 function show(plan, form) {
   const { trials, price } = plan;
-  const length = plan.days ? `, ${days(plan.days.proved)}` : "";
+  const [used, other] = plan.drifts ? ["drift_proof", "proved"] : ["proved", "drift_proof"];
+  const length = plan.days ? `, ${days(plan.days[used])}` : "";
   complain(find("problem"), null);
-  say(find("answer"), `About ${aboutTrials(trials.proved)}${length}`);
+  say(find("answer"), `About ${aboutTrials(trials[used])}${length}`);
   say(
     find("meaning"),
     `on average until the decision; a single experiment can be shorter or longer. ` +
-      `The chance of a wrong answer is proved to be at most ${percent(form.delta, 2)}.`,
+      `The chance of a wrong answer is proved to be at most ${percent(form.delta, 2)}${SCOPE[used]}.`,
   );
   say(find("price-of"), aboutTrials(price.trials));
   say(find("price-ratio"), `${percent(price.ratio - 1, 0)} more than without floors`);
   say(find("without-floors"), aboutTrials(trials.without_floors));
   say(find("without-floors-days"), plan.days ? days(plan.days.without_floors) : "");
+  say(find("other-stop"), plan.drifts ? "If traffic does not change" : "If traffic changes over time");
+  say(find("other"), trials[other] === null ? NONE : aboutTrials(trials[other]));
+  say(find("other-days"), trials[other] === null ? NEEDS : plan.days ? days(plan.days[other]) : "");
   say(find("heuristic"), aboutTrials(trials.heuristic));
-  say(find("strip"), `About ${aboutTrials(trials.proved)}${length}; floors cost ${aboutTrials(price.trials)}`);
+  say(find("strip"), `About ${aboutTrials(trials[used])}${length}; floors cost ${aboutTrials(price.trials)}`);
   draw(find("price"), plan.figures.price);
   draw(find("allocation"), plan.figures.allocation);
   find("shares").replaceChildren(...plan.allocation.map((arm) => line(arm, form.family.kind)));
@@ -55,8 +61,8 @@ function show(plan, form) {
 /** Without a plan there are no results: those of an older form would mislead. */
 function clear(message) {
   complain(find("problem"), message);
-  for (const name of ["answer", "price-of", "without-floors", "heuristic"]) say(find(name), NONE);
-  for (const name of ["meaning", "price-ratio", "without-floors-days", "spoken"]) say(find(name), "");
+  for (const name of ["answer", "price-of", "without-floors", "heuristic", "other"]) say(find(name), NONE);
+  for (const name of ["meaning", "price-ratio", "without-floors-days", "other-days", "spoken"]) say(find(name), "");
   for (const name of ["price", "allocation"]) erase(find(name), "No plan to show.");
   find("shares").replaceChildren();
   say(find("strip"), message);

@@ -1,0 +1,348 @@
+"""The design-based stop over HTTP: tickets with probabilities, counted in the order of assignment."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fairbai as fb
+from fairbai.client import calls
+from fairbai.service.reading import verify
+from tests.service.conftest import Start
+from tests.service.running import FORM, Local, address, ask, create, opened, running, tell
+from tests.service.test_log import differences, expire
+
+LATER = 1e12  # seconds since 1970: every ticket is of age
+DRAWN: dict[str, Any] = {"family": "bernoulli", "stopping": "design_based"}
+MEANS = {"a": 0.9, "b": 0.3, "c": 0.3}
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Local]:
+    with running(address(tmp_path)) as found:
+        yield found
+
+
+def identifier(**changes: Any) -> fb.Identifier:
+    stopping = fb.stopping.DesignBased()
+    return fb.Identifier(["a", "b", "c"], 0.1, "bernoulli", rates=0.2, stopping=stopping, seed=7, **changes)
+
+
+def counts(client: Local, at: str) -> tuple[int, ...]:
+    status = client.get(at).json()
+    return tuple(status[name] for name in ("observed", "pending", "held", "expired", "late"))
+
+
+def told(tickets: list[dict[str, Any]], rng: random.Random) -> dict[str, float]:
+    return {ticket["ticket"]: float(rng.random() < MEANS[ticket["arm"]]) for ticket in tickets}
+
+
+def test_as_the_library_with_late_rewards_in_any_order(client: Local, tmp_path: Path) -> None:
+    """Arms, probabilities, decision and averages are those of an identifier that holds its open trials itself."""
+    at, ident, rng = create(client, **DRAWN), identifier(), random.Random(1)
+    waiting: list[tuple[dict[str, Any], fb.Trial]] = []
+    while not ident.stopped:
+        tickets, trials = ask(client, at, 7), ident.ask_trial(7)
+        assert [(one["arm"], one["probability"]) for one in tickets] == [(one.arm, one.probability) for one in trials]
+        waiting += zip(tickets, trials, strict=True)
+        rng.shuffle(waiting)
+        now, waiting = waiting[5:], waiting[:5]
+        rewards = told([ticket for ticket, _ in now], rng)
+        tell(client, at, rewards)
+        for ticket, trial in now:
+            ident.tell(trial, rewards[ticket["ticket"]])
+    status = client.get(at).json()
+    assert (status["decided"], status["stopped"], status["recommendation"]) == (True, True, "a")
+    assert status["observed"] == int(ident.status().observed.sum())
+    assert status["held"] == status["pending"] - 5 >= 0
+    assert [arm["mean"] for arm in status["arms"]] == ident.status().means.tolist()
+    assert differences(tmp_path) == [[]]
+
+
+def test_silent_tickets_count_at_their_age_and_late_rewards_do_not(client: Local, tmp_path: Path) -> None:
+    at = create(client, **DRAWN, report_after=1000.0, silence=0.0)
+    first, *others = (ticket["ticket"] for ticket in ask(client, at, 8))
+    assert tell(client, at, dict.fromkeys(others[3:], 1.0))["counted"] == 4
+    assert counts(client, at) == (0, 8, 4, 0, 0)  # all of them wait for the first
+    assert tell(client, at, {first: 1.0})["counted"] == 1
+    assert counts(client, at) == (1, 7, 4, 0, 0)
+    assert expire(client, time.time()) == 0
+    assert expire(client, LATER) == 3
+    assert counts(client, at) == (8, 0, 0, 0, 0)
+    means = {arm["arm"]: arm["mean"] for arm in client.get(at).json()["arms"]}
+    answer = tell(client, at, {others[0]: 1.0})
+    assert (answer["accepted"], answer["counted"], answer["late"]) == (1, 0, 1)
+    assert tell(client, at, {others[0]: 1.0})["late"] == 0  # told before
+    assert client.post(f"{at}/tell", json={"rewards": [{"ticket": first, "reward": 0.0}]}).status_code == 409
+    assert {arm["arm"]: arm["mean"] for arm in client.get(at).json()["arms"]} == means
+    assert differences(tmp_path) == [[]]
+
+
+def test_reward_between_its_age_and_the_next_sweep_is_silence(client: Local, tmp_path: Path) -> None:
+    at = create(client, **DRAWN, report_after=0.01, silence=0.0)
+    (ticket,) = ask(client, at)
+    time.sleep(0.05)
+    assert tell(client, at, {ticket["ticket"]: 1.0})["late"] == 1
+    assert expire(client, time.time()) == 1
+    assert counts(client, at) == (1, 0, 0, 0, 1)
+    assert [arm["mean"] for arm in client.get(at).json()["arms"] if arm["observed"]] == [0.0]
+    assert differences(tmp_path) == [[]]
+
+
+def test_goes_on_after_a_restart(tmp_path: Path) -> None:
+    """Open tickets are in their own table: what was told out of order before a restart is counted after it."""
+    ident, rng = identifier(), random.Random(2)
+    with running(address(tmp_path)) as client:
+        at = create(client, **DRAWN)
+    for _ in range(6):
+        with running(address(tmp_path)) as client:
+            tickets, trials = ask(client, at, 6), ident.ask_trial(6)
+            rewards = told(tickets, rng)
+            rest = dict(list(rewards.items())[1:])
+            tell(client, at, rest)
+            assert counts(client, at)[2] == 5
+        with running(address(tmp_path)) as client:
+            tell(client, at, {ticket: rewards[ticket] for ticket in rewards if ticket not in rest})
+            assert counts(client, at)[1:3] == (0, 0)
+        ident.tell(trials, list(rewards.values()))
+    with running(address(tmp_path)) as client:
+        assert ask(client, at)[0]["probability"] == ident.ask_trial().probability
+    assert differences(tmp_path) == [[]]
+
+
+def test_long_runs_are_read_in_parts(client: Local, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairbai.service.writing.ledger.MAX_FOLLOWING", 3)
+    at = create(client, **DRAWN)
+    first, *others = (ticket["ticket"] for ticket in ask(client, at, 20))
+    tell(client, at, dict.fromkeys(others[:-2], 0.0))
+    tell(client, at, {first: 1.0})
+    assert counts(client, at)[:3] == (18, 2, 0)
+    assert differences(tmp_path) == [[]]
+
+
+def test_on_postgresql(postgresql: str) -> None:
+    with running(postgresql) as client:
+        at, rng = create(client, **DRAWN), random.Random(3)
+        for _ in range(3):
+            rewards = told(ask(client, at, 10), rng)
+            tell(client, at, dict(reversed(rewards.items())))
+        tickets = [ticket["ticket"] for ticket in ask(client, at, 4)]
+        tell(client, at, dict.fromkeys(tickets[2:], 1.0))
+        assert counts(client, at)[:3] == (30, 4, 2)
+        assert expire(client, LATER) == 2
+        assert counts(client, at)[:3] == (34, 0, 0)
+    with opened(postgresql) as database:
+        assert [found for _, found in verify.verify(database)] == [[]]
+
+
+def test_bounded_rewards_in_their_own_units(client: Local, tmp_path: Path) -> None:
+    family = {"kind": "bounded", "low": 0.0, "high": 10.0}
+    at = create(client, family=family, stopping={"kind": "design_based", "bet": 0.1}, report_after=60.0, silence=2.5)
+    tickets = [ticket["ticket"] for ticket in ask(client, at, 3)]
+    refused = client.post(f"{at}/tell", json={"rewards": [{"ticket": tickets[0], "reward": 11.0}]})
+    assert refused.status_code == 422
+    tell(client, at, {tickets[0]: 7.5})
+    assert expire(client, LATER) == 2
+    status = client.get(at).json()
+    assert sum(arm["mean"] * arm["observed"] for arm in status["arms"] if arm["observed"]) == 7.5 + 2 * 2.5
+    assert differences(tmp_path) == [[]]
+
+
+def test_repeated_ask_and_export_have_the_probabilities(client: Local) -> None:
+    at = create(client, **DRAWN)
+    answers = [client.post(f"{at}/ask", json={"n": 4}, headers={"Idempotency-Key": "k"}).json() for _ in range(2)]
+    assert answers[0] == answers[1]
+    chances = [ticket["probability"] for ticket in answers[0]["tickets"]]
+    assert all(0.2 <= chance <= 0.6 for chance in chances)
+    lines = client.get(f"{at}/events", params={"format": "ndjson"}).text.splitlines()
+    asked = [line for line in map(json.loads, lines) if line["kind"] == "asked"]
+    assert [line["probability"] for line in asked] == chances
+    assert client.get(f"{at}/events", params={"format": "parquet"}).status_code == 200
+    assert "probability" not in ask(client, create(client))[0]  # other stopping rules do not need it
+
+
+def test_defaults_are_shown(client: Local) -> None:
+    created = client.post("/v1/experiments", json={**FORM, **DRAWN}).json()
+    assert (created["lease"], created["report_after"], created["silence"]) == (None, 86400.0, 0.0)
+    assert (created["sampling"]["kind"], created["stopping"]["kind"]) == ("posterior_fair", "design_based")
+    assert client.post("/v1/experiments", json=FORM).json()["sampling"]["kind"] == "fair_top_two"
+
+
+@pytest.mark.parametrize(
+    ("changes", "detail"),
+    [
+        ({"family": "gaussian"}, "design_based"),
+        ({"rates": 0.0}, "give one, such as rates=0.2, or use Mixture"),
+        ({"rates": {"a": 0.3}}, "positive floor for every arm"),
+        ({"rates": {"kind": "gap", "p0": 0.5}}, "constant ones"),
+        ({"sampling": "fair_top_two"}, "a sampling rule that draws"),
+        ({"lease": 60.0}, "report_after and silence instead of lease"),
+        ({"family": {"kind": "bounded", "low": 0.0, "high": 1.0}}, "give report_after"),
+        ({"family": {"kind": "bounded", "low": 1.0, "high": 2.0}, "report_after": 9.0, "silence": 0.0}, "silence must"),
+    ],
+)
+def test_refusals_say_what_to_use(client: Local, changes: dict[str, Any], detail: str) -> None:
+    response = client.post("/v1/experiments", json={**FORM, **DRAWN, **changes})
+    assert response.status_code == 422
+    assert detail in response.text
+
+
+def test_averages_in_status_and_history(client: Local, tmp_path: Path) -> None:
+    at, ident, rng = create(client, **DRAWN), identifier(), random.Random(4)
+    assert client.get(at).json()["arms"][0]["average"] is None
+    for _ in range(20):
+        tickets, trials = ask(client, at, 5), ident.ask_trial(5)
+        rewards = told(tickets, rng)
+        tell(client, at, rewards)
+        ident.tell(trials, list(rewards.values()))
+    status, known = client.get(at).json(), ident.averages()
+    assert status["estimand"] == fb.stopping.DesignBased.estimand
+    assert [arm["average"] for arm in status["arms"]] == known.estimates.tolist()
+    assert [arm["interval"] for arm in status["arms"]] == known.intervals.tolist()
+    assert [arm["behind_leader"] for arm in status["arms"]] == known.differences.tolist()
+    last = client.get(f"{at}/history").json()["points"][-1]
+    assert len(last["averages"]) == len(last["bands"]) == 3
+    assert all(low <= average <= high for average, (low, high) in zip(last["averages"], last["bands"], strict=True))
+    assert "averages" not in client.get(f"{create(client)}/history").text
+    assert differences(tmp_path) == [[], []]
+
+
+def test_bounded_rewards_with_another_stop(client: Local) -> None:
+    at = create(client, family={"kind": "bounded", "low": 0.0, "high": 10.0})
+    tell(client, at, {ticket["ticket"]: 5.0 for ticket in ask(client, at, 300)})
+    for arm in client.get(at).json()["arms"]:
+        low, high = arm["interval"]
+        assert 2.0 < low < 5.0 < high < 8.0
+
+
+def test_page_summary_and_audit_say_what_is_proved(client: Local) -> None:
+    at, rng = create(client, **DRAWN, settle=False), random.Random(6)
+    while not client.get(at).json()["decided"]:
+        tell(client, at, told(ask(client, at, 20), rng))
+    sentence = client.get(f"{at}/summary").json()["sentence"]
+    assert "“a” is best on average over the experiment" in sentence
+    assert "with 90 % confidence, however rewards changed over time" in sentence
+    promise = client.get(f"{at}/audit").json()["promise"]
+    assert promise["proved"]
+    assert "(proved, however the rewards change over time)" in promise["sentences"][0]
+    assert fb.stopping.DesignBased.estimand in promise["sentences"][0]
+    figures = client.get(f"{at}/figures").json()["figures"]
+    assert list(figures) == ["shares", "means", "averages", "evidence", "trials"]
+    curves = [trace for trace in figures["averages"]["data"] if trace.get("name")]
+    assert [trace["name"] for trace in curves] == ["a", "b", "c"]
+    assert all(len(trace["x"]) == len(trace["y"]) > 1 for trace in curves)
+    assert "Averages over the experiment so far" in client.get(f"{at}/report").text
+    assert "if the rewards of each arm do not change" in client.get(f"{create(client)}/audit").text
+
+
+# --- edge nodes -------------------------------------------------------------------------------------------------
+
+
+def batch(name: str, policy: dict[str, Any] | None, rng: random.Random, trials: int = 200) -> dict[str, Any]:
+    """Trials that a node drew from a policy."""
+    chances = MEANS if policy is None else policy["probabilities"]
+    arms = rng.choices(list(chances), list(chances.values()), k=trials)
+    rewards = [(arm, float(rng.random() < MEANS[arm])) for arm in arms]
+    pulls = {arm: arms.count(arm) for arm in MEANS}
+    sums = {arm: sum(reward for one, reward in rewards if one == arm) for arm in MEANS}
+    form = {"batch": name, "pulls": pulls, "sums": sums}
+    return form if policy is None else {**form, "policy": policy["version"]}
+
+
+def test_batches_of_published_policies(tmp_path: Path) -> None:
+    ident, rng = identifier(), random.Random(8)
+    with running(address(tmp_path)) as client:
+        at = create(client, **DRAWN)
+        response = client.get(f"{at}/policy")
+        first = response.json()
+        assert list(first["probabilities"].values()) == ident.policy(1000).tolist()
+        tag = response.headers["etag"]
+        assert client.get(f"{at}/policy", headers={"If-None-Match": tag}).status_code == 304
+        assert client.get(f"{at}/policy").json() == first  # nothing has happened since
+        late = batch("late", first, rng)
+    with running(address(tmp_path)) as client:  # versions are in the database
+        for number in range(3):
+            policy = client.get(f"{at}/policy").json()
+            form = batch(f"node/{number}", policy, rng, 30)
+            told_batch = client.post(f"{at}/batches", json=form)
+            assert told_batch.json()["counted"] == 30, told_batch.text
+            assert client.post(f"{at}/batches", json=form).json()["counted"] == 0
+            chances = list(policy["probabilities"].values())
+            ident.tell_batch(list(form["pulls"].values()), list(form["sums"].values()), probabilities=chances)
+        assert client.post(f"{at}/batches", json=late).json()["counted"] == 200  # an older version counts too
+        chances = list(first["probabilities"].values())
+        ident.tell_batch(list(late["pulls"].values()), list(late["sums"].values()), probabilities=chances)
+        status = client.get(at).json()
+        assert (status["decided"], status["recommendation"]) == (ident.decided, "a")
+        assert [arm["average"] for arm in status["arms"]] == ident.averages().estimates.tolist()
+        if not ident.stopped:
+            after = client.get(f"{at}/policy").json()
+            assert client.post(f"{at}/batches", json=batch("after", after, rng)).status_code == 200
+    assert differences(tmp_path) == [[]]
+
+
+def test_batches_that_were_not_drawn_from_a_policy_are_refused(client: Local) -> None:
+    at, rng = create(client, **DRAWN), random.Random(9)
+    policy = client.get(f"{at}/policy").json()
+    form = batch("x", policy, rng, 20)
+    other = client.get(f"{create(client, **DRAWN)}/policy").json()["version"]
+    refusals = [
+        (batch("y", None, rng, 20), "policy must be given"),
+        ({**form, "draws": "quota"}, "not by quotas"),
+        ({**form, "policy": other + 5}, "policy must be a version that this experiment published"),
+        ({**form, "squares": dict.fromkeys(MEANS, 0.5)}, "squares"),
+    ]
+    for refused, detail in refusals:
+        response = client.post(f"{at}/batches", json=refused)
+        assert response.status_code == 422
+        assert detail in response.json()["detail"]
+    ask(client, at)
+    assert "1 are open" in client.post(f"{at}/batches", json=form).json()["detail"]
+
+
+def test_bounded_batches_need_squares(client: Local, tmp_path: Path) -> None:
+    family = {"kind": "bounded", "low": 0.0, "high": 10.0}
+    at = create(client, family=family, stopping="design_based", report_after=60.0, silence=0.0)
+    policy = client.get(f"{at}/policy").json()["version"]
+    form = {"batch": "x", "pulls": {"a": 2, "b": 1, "c": 1}, "sums": {"a": 7.0, "b": 2.0}, "policy": policy}
+    assert "squares must be given" in client.post(f"{at}/batches", json=form).json()["detail"]
+    squares = {"a": 25.0, "b": 4.0}  # 3 and 4; 2; 0
+    assert client.post(f"{at}/batches", json={**form, "squares": squares}).json()["counted"] == 4
+    assert client.post(f"{at}/batches", json={**form, "squares": {"a": 26.0, "b": 4.0}}).status_code == 409
+    assert [arm["mean"] for arm in client.get(at).json()["arms"]] == [3.5, 2.0, 0.0]
+    tell(client, at, {ticket["ticket"]: 5.0 for ticket in ask(client, at, 3)})  # tickets go on after a batch
+    assert client.get(at).json()["observed"] == 7
+    assert client.get(f"{at}/events", params={"format": "ndjson"}).text.count("published") == 3
+    assert differences(tmp_path) == [[]]
+
+
+def test_python_client_has_probabilities_and_versions(tmp_path: Path) -> None:
+    sent = calls.report("x", "b", {"a": 1}, {"a": 2.0}, {"a": 4.0}, 3)
+    assert sent.json == {"batch": "b", "pulls": {"a": 1}, "sums": {"a": 2.0}, "squares": {"a": 4.0}, "policy": 3}
+    assert calls.report("x", "b", {"a": 1}, {"a": 2.0}, None, None).json.keys() == {"batch", "pulls", "sums"}
+    with running(address(tmp_path)) as client:
+        response = client.post(f"{create(client, **DRAWN)}/ask", json={"n": 2})
+        assert all(0.2 <= ticket.probability <= 0.6 for ticket in calls.tickets(response))
+
+
+def test_killed_server_goes_on_with_its_open_tickets(start: Start, sqlite: str) -> None:
+    server, rng = start(sqlite), random.Random(10)
+    at = f"/v1/experiments/{server.create(family='bernoulli', stopping='design_based', rates=0.1)}"
+    for _ in range(2):
+        tickets = server.call("POST", f"{at}/ask", {"n": 6}).body["tickets"]
+        rewards = [{"ticket": one["ticket"], "reward": float(rng.random() < 0.5)} for one in tickets]
+        assert server.call("POST", f"{at}/tell", {"rewards": rewards[1:]}).body["counted"] == 5
+        before = server.call("GET", at).body
+        server.kill()
+        server.start()
+        assert server.call("GET", at).body == before
+        assert before["held"] == 5
+        server.call("POST", f"{at}/tell", {"rewards": rewards[:1]})
+        assert server.call("GET", at).body["pending"] == 0
+    server.verify()
