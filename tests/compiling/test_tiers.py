@@ -10,9 +10,12 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from fairbai.compiling import requests
+from fairbai.compiling.requests import name_of
 from fairbai.compiling.waiting import Clock
 from tests.processes import run_python
 
@@ -209,3 +212,26 @@ os.utime(failed, (time.time() - 4000, time.time() - 4000))
 print(before, requests.ask(kernel.function, signature), failed.exists())
 """
     assert run_python("-c", code, FAIRBAI_CACHE_DIR=str(cache), **BACKGROUND).split() == ["False", "True", "False"]
+
+
+@pytest.mark.parametrize(("code", "starts"), [(0, 10), (-signal.SIGKILL, requests.STARTS)])
+def test_compilers_that_had_nothing_more_to_do_are_not_counted(
+    code: int, starts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that lives long may need a new kernel every day; only if compilers keep dying it gives up."""
+    started: list[None] = []
+
+    def start() -> Mock:
+        started.append(None)
+        return Mock(poll=lambda: code, returncode=code)
+
+    monkeypatch.setattr(requests, "_client", requests._Client())
+    monkeypatch.setattr(requests, "_start", start)
+    monkeypatch.setattr(requests, "FOLDER", tmp_path)
+    for name in ("COMPILER", "CLIENTS"):
+        monkeypatch.setattr(requests, name, tmp_path / name)
+    hope = [requests.ask(name_of, (number,)) for number in range(10)]
+    assert len(started) == starts
+    assert hope == [number < starts for number in range(10)]
+    assert requests._client.hold is not None
+    os.close(requests._client.hold)

@@ -51,6 +51,7 @@ def test_first_answers_come_from_python(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_log_says_once_when_they_are_compiled(caplog: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warming.requests, "gave_up", lambda: False)
     said, noted = watched(caplog, monkeypatch, ["python", "python", "python", "compiled"])
     assert said == [
         "kernels run as Python while they are being compiled in the background",

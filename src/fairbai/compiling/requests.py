@@ -30,7 +30,7 @@ FOLDER = CACHE_DIRECTORY / "requests"
 COMPILER, CLIENTS, PROGRESS, LOG = (FOLDER / name for name in ("compiler", "clients", "progress", "log"))
 WANTED, FAILED = ".wanted", ".failed"
 RETRY = 3600.0  # seconds until a kernel is tried again that could not be compiled: the disk may have been full
-STARTS = 3  # of the compiler by one process: if it keeps dying, there is a reason
+STARTS = 3  # of the compiler by one process, in a row: if it keeps dying, there is a reason
 
 
 @dataclass
@@ -85,6 +85,8 @@ def _ask(function: Callable[..., Any], signature: tuple[Any, ...]) -> bool:
         write_whole(FOLDER / (name + WANTED), dumps((function.__module__, function.__qualname__, signature)))
     begins = _client.compiler is not None and _client.compiler.poll() is None  # and has its lock soon
     if not begins and not is_held(COMPILER):
+        if _client.compiler is not None and _client.compiler.returncode == 0:  # it had nothing more to do
+            _client.starts = 0
         if _client.starts == STARTS:
             _client.gave_up = True
             return False
