@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fairbai as fb
-from fairbai.identifier.rehearsal import MAX_TRIALS, rehearse
+from fairbai.identifier.rehearsal import MAX_TRIALS, rehearse, rehearse_drawn
 
 
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson"])
@@ -16,3 +16,10 @@ def test_it_comes_to_its_end(family: str, rates: object, rule: str) -> None:
     ident = rehearse(family, rates, rule)
     assert ident.stopped
     assert ident.trials < MAX_TRIALS / 2
+
+
+def test_it_ends_where_arms_are_drawn() -> None:
+    ident = rehearse_drawn()
+    assert ident.stopped
+    assert ident.recommendation == 0
+    assert ident.trials < MAX_TRIALS

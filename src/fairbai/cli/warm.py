@@ -80,7 +80,7 @@ def _sentence(found: dict[str, Any]) -> str:
 def steps() -> list[tuple[str, Callable[[], object]]]:
     """What to compile, in words, and what calls it."""
     from fairbai import Instance, rates, simulate
-    from fairbai.identifier.rehearsal import rehearse
+    from fairbai.identifier.rehearsal import rehearse, rehearse_drawn
 
     found: list[tuple[str, Callable[[], object]]] = []
     for family in FAMILIES:
@@ -92,6 +92,7 @@ def steps() -> list[tuple[str, Callable[[], object]]]:
             run = partial(simulate, instance, 0.1, rule, settle=True, runs=1, maximum_rounds=10)
             found.append((f"Identifier, {family}, {rule}", partial(rehearse, family, 0.25, rule)))
             found.append((f"simulate, {family}, {rule}", run))
+    found.append(("Identifier, means that change", rehearse_drawn))
     return found
 
 

@@ -1,4 +1,4 @@
-"""A small experiment that calls every kernel of an Identifier, so that each is loaded, or asked for, beforehand."""
+"""Small experiments that call every kernel of an Identifier, so that each is loaded, or asked for, beforehand."""
 
 from fairbai.identifier.identifier import Identifier
 from fairbai.problems.configured import Form
@@ -26,4 +26,17 @@ def rehearse(
         while not one.stopped and one.trials < MAX_TRIALS:
             one.tell(one.ask(), 0.0)
         one.status()
+    return ident
+
+
+def rehearse_drawn() -> Identifier:
+    """The same with the stop for means that change, which draws its arms."""
+    ident = Identifier(2, DELTA, "bernoulli", 0.25, stopping="design_based")
+    ident.tell_batch([1, 1], [1.0, 0.0], probabilities=ident.policy(2))
+    while not ident.stopped and ident.trials < MAX_TRIALS:
+        trial = ident.ask_trial()
+        ident.tell(trial, 1.0 - trial.arm)
+    ident = Identifier.from_dict(ident.to_dict())
+    ident.averages()
+    ident.status()
     return ident

@@ -8,7 +8,7 @@ from fairbai.compiling import requests
 from fairbai.compiling.cache import CACHE_DIRECTORY
 from fairbai.compiling.mode import MODE, OFF
 from fairbai.compiling.tier import tier
-from fairbai.identifier.rehearsal import rehearse
+from fairbai.identifier.rehearsal import rehearse, rehearse_drawn
 from fairbai.problems.rates import Gap
 
 FAMILIES = ("gaussian", "bernoulli")  # the others have the kernels of bernoulli
@@ -25,6 +25,7 @@ def warm_up() -> None:
     for family in FAMILIES:
         for rates in (0.25, Gap(0.5)):  # known, and learned
             rehearse(family, rates)
+    rehearse_drawn()
 
 
 async def watch(note: Callable[[bool], None]) -> None:
