@@ -46,7 +46,7 @@ def build(file: Path, events: int, experiments: int = 100) -> None:
     book.version = 1 + 2 * trials
     _insert(connection, LARGE, "the large one", book, 1.8e9)
     connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, NULL, ?)", _events(trials))
-    connection.executemany("INSERT INTO tickets VALUES (?, ?, ?, NULL, 0, ?)", _tickets(trials))
+    connection.executemany("INSERT INTO tickets VALUES (?, ?, ?, NULL, 0, ?, NULL)", _tickets(trials))
     connection.executemany("INSERT INTO history VALUES (?, ?, ?, ?)", _points(trials))
     connection.commit()
     connection.execute("PRAGMA journal_mode = WAL")

@@ -4,7 +4,7 @@ import random
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from urllib.parse import quote
 
 import httpx
@@ -13,15 +13,27 @@ AGAIN = (429, 500, 502, 503, 504, 507)  # statuses after which to repeat a call
 MAX_WAIT = 10.0  # seconds
 
 
-class Ticket(NamedTuple):
-    """A trial to run: show ``arm``, then tell its reward with ``ticket``.
-
-    After the stop, ``ticket`` is ``"winner"``, or ``"leader"`` if the experiment was closed without a decision.
-    """
-
+class _Pair(NamedTuple):
     ticket: str
     arm: str
-    probability: float | None = None  # with which the arm was drawn, if the stopping rule is design_based
+
+
+class Ticket(_Pair):
+    """A trial to run: show ``arm``, then tell its reward with ``ticket``. It is the pair of the two.
+
+    After the stop, ``ticket`` is ``"winner"``, or ``"leader"`` if the experiment was closed without a decision.
+
+    Attributes:
+        probability: With which the arm was drawn, if the stopping rule is design_based; else None.
+    """
+
+    probability: float | None
+
+    def __new__(cls, ticket: str, arm: str, probability: float | None = None) -> Self:
+        """A pair, so that programs can unpack it."""
+        self = super().__new__(cls, ticket, arm)
+        self.probability = probability
+        return self
 
 
 @dataclass(frozen=True)
