@@ -102,7 +102,7 @@ def fill(server: Behind, client: Client) -> list[str]:
 def ready(page: Page) -> None:
     """Wait until all data and charts are shown."""
     page.wait_for_load_state("load")
-    for chart in page.locator(".chart").all():
+    for chart in page.locator(".chart:visible").all():
         expect(chart.locator(".main-svg").first).to_be_visible(timeout=20_000)
     page.wait_for_timeout(1500)
 

@@ -33,7 +33,7 @@ def experiment(running: Site) -> str:
 def settled(page: Page) -> None:
     """Wait until the page has its data and its charts."""
     page.wait_for_load_state("load")
-    for chart in page.locator(".chart").all():
+    for chart in page.locator(".chart:visible").all():
         expect(chart.locator(".main-svg").first).to_be_visible()
     if "/experiments" in page.url and page.locator("#rows").count():
         expect(page.locator("#rows tr").first).to_be_visible()
@@ -68,7 +68,7 @@ def check_looks(page: Page, where: str) -> None:
     except TimeoutError:
         raise AssertionError(f"{where}: too pale: {page.evaluate(CONTRAST)}") from None
     assert page.evaluate(WIDE) <= 0, f"{where}: scrolls sideways"
-    for chart in page.locator(".chart").all():
+    for chart in page.locator(".chart:visible").all():
         assert len(chart.evaluate(TITLES)) == 2, f"{where}: an axis without a title"
 
 
@@ -88,7 +88,7 @@ def test_hostile_words_are_shown_as_text(site: Site, experiment: str) -> None:
     expect(page.locator("h1")).to_have_text(f"<b>hostile</b> {HOSTILE}")
     expect(page.locator("#arms")).to_contain_text(LINK)
     expect(page.locator("#shares")).to_contain_text(HOSTILE[:20])
-    for chart in page.locator(".chart").all():
+    for chart in page.locator(".chart:visible").all():
         assert chart.locator("a, img, b").count() == 0
     page.locator("#close").click()
     expect(page.locator("#confirm-text")).to_contain_text(HOSTILE)
