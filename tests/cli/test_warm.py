@@ -63,6 +63,7 @@ def test_quiet(capsys: Capture) -> None:
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.slow_without_jit
 def test_cache_that_cannot_be_written(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
@@ -72,6 +73,7 @@ def test_cache_that_cannot_be_written(tmp_path: Path) -> None:
     assert "cannot be written (Not a directory); name another directory in FAIRBAI_CACHE_DIR" in done.stderr
 
 
+@pytest.mark.slow_without_jit
 def test_cache_that_would_not_last(tmp_path: Path) -> None:
     (tmp_path / "fairbai").write_text("not a folder")
     environment = {name: value for name, value in os.environ.items() if name != "FAIRBAI_CACHE_DIR"}
