@@ -44,6 +44,7 @@ def warm(*flags: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
 
 
+@pytest.mark.system
 @pytest.mark.slow_without_jit
 def test_nothing_is_left_to_compile(capsys: Capture) -> None:
     """In the cache of the tests, which has most of it already."""

@@ -22,6 +22,7 @@ print(CACHE_DIRECTORY, sum(stats.cache_hits.values()), sum(stats.cache_misses.va
 """
 
 
+@pytest.mark.system
 @pytest.mark.slow_without_jit
 def test_no_process_compiles_by_itself(tmp_path: Path) -> None:
     """The first waits for the compiler, and loads what it kept; the second only loads."""

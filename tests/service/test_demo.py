@@ -110,6 +110,7 @@ def test_it_listens_when_it_says_so_and_leaves_nothing_behind(tmp_path: Path, nu
         assert not list(tmp_path.glob("*.db"))
 
 
+@pytest.mark.system
 @pytest.mark.slow_without_jit
 def test_database_that_is_named_is_kept(tmp_path: Path) -> None:
     with demonstration(tmp_path, "--database", f"sqlite:///{tmp_path}/mine.db") as (process, _, _):

@@ -78,6 +78,7 @@ def test_no_drift_is_the_same_as_a_drift_that_goes_nowhere() -> None:
 RAMP = fb.drifts.Ramp(0.7, 3000)
 
 
+@pytest.mark.system
 @pytest.mark.slow_without_jit
 def test_the_ramp_on_which_stationary_stops_fail() -> None:
     """Five arms, one better by 0.02 at every moment, on a common ramp.
