@@ -10,7 +10,7 @@ QUICK := $(PYTEST) -p no:schemathesis
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test system long kernels lint coverage docs figures bench screenshots package clean
+.PHONY: help install demo test system long kernels lint coverage faults docs figures bench screenshots package clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' \
@@ -49,6 +49,11 @@ system: $(STAMP) ## Run the tests of whole systems: browser, crashes, clusters, 
 
 long: $(STAMP) ## Run the long tests: thousands of instances more against the oracles
 	$(PYTEST) -m long
+
+# An hour: make faults SECONDS=3600
+SECONDS ?= 600
+faults: $(STAMP) ## Kill and freeze workers, databases and networks under load, ten minutes per database
+	$(BIN)/python -m tests.faults $(SECONDS) $(SEED)
 
 kernels: $(STAMP) ## Compile the kernels that the tests share
 	$(BIN)/python -m tests.compile

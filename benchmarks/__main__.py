@@ -10,17 +10,33 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import first_minute, identifier, past, service, simulation, solver, wireless
+from benchmarks import (
+    earning,
+    first_minute,
+    identifier,
+    linear,
+    past,
+    service,
+    simulation,
+    solver,
+    structure,
+    units,
+    wireless,
+)
 from benchmarks.machine import Watch
 from benchmarks.measure import HEADER, Ratio, line, markdown
 
 SUITES: dict[str, Callable[[], Iterator[Ratio]]] = {
     "solver": solver.suite,
+    "linear": linear.suite,
     "identifier": identifier.suite,
     "simulation": simulation.suite,
     "past": past.suite,
+    "earning": earning.suite,
+    "structure": structure.suite,
     "wireless": wireless.suite,
     "service": service.suite,
+    "units": units.suite,
     "first-minute": first_minute.suite,
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")

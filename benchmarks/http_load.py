@@ -6,15 +6,17 @@ therefore takes a fraction of the time of a Python server, and prints that fract
 
 import asyncio
 import json
+import random
 import re
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import uvloop
 
 LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
-TICKET = re.compile(rb'"ticket":"(\d+)"')
+TICKET = re.compile(rb'"ticket":"((\d+)[^"]*)"')
 WARM_UP = 0.5  # seconds that do not count
 
 
@@ -34,7 +36,8 @@ class Load:
 
     def talk(self, number: int) -> Any:
         """The conversation of a connection: yields requests, and is sent the bodies of the responses."""
-        return {"pairs": self._pairs, "tells": self._tells, "batches": self._batches}[self.order["talk"]](number)
+        talks = {"pairs": self._pairs, "asks": self._asks, "visits": self._visits, "tells": self._tells}
+        return {**talks, "flags": self._flags, "batches": self._batches}[self.order["talk"]](number)
 
     def _request(self, call: str, body: bytes) -> bytes:
         head = (
@@ -47,8 +50,33 @@ class Load:
         ask = self._request("/ask", b'{"n":%d}' % self.order["n"])
         while True:
             tickets = TICKET.findall((yield ask))
-            rewards = [b'{"ticket":"%b","reward":%d.0}' % (ticket, int(ticket) * 40503 >> 8 & 1) for ticket in tickets]
+            rewards = [
+                b'{"ticket":"%b","reward":%d.0}' % (ticket, int(number) * 40503 >> 8 & 1) for ticket, number in tickets
+            ]
             yield self._request("/tell", b'{"rewards":[%b]}' % b",".join(rewards))
+
+    def _asks(self, _: int) -> Any:
+        """Ask for one ticket at a time."""
+        request = self._request("/ask", b'{"n":1}')
+        while True:
+            yield request
+
+    def _visits(self, number: int) -> Any:
+        """Ask for units."""
+        for unit in self._units(number):
+            yield self._request("/ask", b'{"unit":"%b"}' % unit)
+
+    def _flags(self, number: int) -> Any:
+        """Evaluate a flag for units."""
+        for unit in self._units(number):
+            yield self._request("", b'{"context":{"targetingKey":"%b"}}' % unit)
+
+    def _units(self, number: int) -> Iterator[bytes]:
+        """Units: so many that come again, or new ones."""
+        units, rng, start = self.order["units"], random.Random(number), time.time_ns()
+        while True:
+            start += 1
+            yield b"user-%d" % rng.randrange(units) if units else b"new-%d-%d" % (number, start)
 
     def _tells(self, _: int) -> Any:
         """Tell the same reward repeatedly, to a server that accepts it."""

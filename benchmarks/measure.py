@@ -22,6 +22,7 @@ class Ratio:
         ratio: The comparison in words, such as "512x faster".
         target: The target, empty if there is none.
         met: Whether it is met; None if there is none.
+        shown: How ours and theirs are written, if they are not seconds.
     """
 
     what: str
@@ -31,12 +32,14 @@ class Ratio:
     ratio: str
     target: str = ""
     met: bool | None = None
+    shown: Callable[[float], str] | None = None
 
     def cells(self) -> tuple[str, ...]:
         """The row as text, in the order of ``HEADER``."""
         verdict = "" if self.met is None else "yes" if self.met else "NO"
-        theirs = f"{duration(self.theirs)} ({self.peer})"
-        return self.what, duration(self.ours), theirs, self.ratio, self.target, verdict
+        shown = self.shown or duration
+        theirs = f"{shown(self.theirs)} ({self.peer})"
+        return self.what, shown(self.ours), theirs, self.ratio, self.target, verdict
 
 
 HEADER = ("what", "ours", "peer", "ratio", "target", "met?")

@@ -46,13 +46,13 @@ def suite() -> Iterator[Ratio]:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fairbai-bench-")))
-        bare = _bare(stack, directory)
+        bare = bare_endpoint(stack, directory)
         servers = _servers(stack, directory)
         calls: dict[str, Callable[[], Result]] = {"optuna": _optuna(optuna, directory), "bare": bare}
         for name, server in servers.items():
             for kind, talk in KINDS.items():
                 calls[f"{name}, {kind}"] = _load(server, **talk)
-        best = _in_turns(calls)
+        best = in_turns(calls)
     for name in servers:
         yield from _rows(name, best, promised=name == "SQLite")
 
@@ -106,7 +106,8 @@ def _rows(name: str, best: dict[str, Result], promised: bool) -> Iterator[Ratio]
     yield Ratio(what, 1 / trials, others, 1 / asked, f"{trials:,.0f} a second, {trials / asked:.3g}x")
 
 
-def _in_turns(calls: dict[str, Callable[[], Result]]) -> dict[str, Result]:
+def in_turns(calls: dict[str, Callable[[], Result]]) -> dict[str, Result]:
+    """The best of several rounds in which all take turns."""
     best: dict[str, Result] = {}
     for _ in range(ROUNDS):
         for name, call in calls.items():
@@ -121,11 +122,12 @@ def _servers(stack: ExitStack, directory: Path) -> dict[str, Server]:
     cluster = Cluster()
     stack.callback(cluster.remove)
     cluster.start()
-    servers = {"SQLite": Server(f"sqlite:///{directory}/fairbai.db", directory)}
+    one_key = ("--key-rate", "0")  # which all connections share
+    servers = {"SQLite": Server(f"sqlite:///{directory}/fairbai.db", directory, arguments=one_key)}
     for workers, plural in ((1, ""), (2, "s")):
         cluster.run(f"CREATE DATABASE workers_{workers}")
         url = cluster.url(f"workers_{workers}")
-        servers[f"PostgreSQL, {workers} worker{plural}"] = Server(url, directory, workers=workers)
+        servers[f"PostgreSQL, {workers} worker{plural}"] = Server(url, directory, workers=workers, arguments=one_key)
     for server in servers.values():
         stack.callback(server.stop)
         server.start()
@@ -136,10 +138,11 @@ def _load(server: Server, **talk: Any) -> Callable[[], Result]:
     floors = {"kind": "constant", "floor": 0.5 / ARMS}
     labels = [str(arm) for arm in range(ARMS)]
     experiment = server.create(arms=labels, delta=NEVER, rates=floors, seed=SEED)
-    return lambda: _measured(server.port, f"/v1/experiments/{experiment}", server.key, **talk)
+    return lambda: measured(server.port, f"/v1/experiments/{experiment}", server.key, **talk)
 
 
-def _bare(stack: ExitStack, directory: Path) -> Callable[[], Result]:
+def bare_endpoint(stack: ExitStack, directory: Path) -> Callable[[], Result]:
+    """Start an endpoint that does nothing; returns what measures it."""
     port = free_port()
     command = [sys.executable, "-m", "uvicorn", "benchmarks.bare_endpoint:app", "--port", str(port), "--no-access-log"]
     with (directory / "bare.log").open("w") as log:
@@ -150,10 +153,11 @@ def _bare(stack: ExitStack, directory: Path) -> Callable[[], Result]:
         if process.poll() is not None:
             raise SystemExit((directory / "bare.log").read_text())
         time.sleep(0.05)
-    return lambda: _measured(port, "", "none", talk="tells")
+    return lambda: measured(port, "", "none", talk="tells")
 
 
-def _measured(port: int, path: str, key: str, **talk: Any) -> Result:
+def measured(port: int, path: str, key: str, **talk: Any) -> Result:
+    """What a server does under load."""
     order = {"port": port, "path": path, "key": key, "connections": CONNECTIONS, "seconds": SECONDS, **talk}
     command = [sys.executable, "-m", "benchmarks.http_load", json.dumps(order)]
     found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)

@@ -186,7 +186,7 @@ def against_cvxpy() -> Ratio:
 def within_limits(arms: int) -> Iterator[Ratio]:
     """With ceilings and group floors: ours against both Clarabel peers and, for ten arms, against CVXPY."""
     batch, quarter = gaussian_batch(arms, PEER_INSTANCES), arms // 4
-    groups = [(tuple(range(start, start + quarter)), 0.2) for start in (0, quarter)]
+    groups = [(tuple(range(start, start + quarter)), 0.2, 1.0) for start in (0, quarter)]
     rows = [
         (*row, Bounds(row[1], row[1] + 3.0 / arms, tuple(groups)))
         for row in zip(batch.means, batch.floors, strict=True)

@@ -15,6 +15,7 @@ LAYERS: list[list[tuple[str, str]]] = [  # as in the contract of import-linter i
     [("cli", "the command fairbai")],
     [("service", "experiments over HTTP"), ("client", "calls the service")],
     [("reproduction", "the paper's tables and figures, and what goes past it")],
+    [("analysis", "what a log says, and the next plan")],
     [("charts", "figures as data, and their style")],
     [
         ("environments", "wireless cell, gymnasium"),
@@ -55,7 +56,7 @@ def tie(runs: int) -> Figure:
 
 def packages(runs: int) -> Figure:
     """The packages in layers: each imports only from below."""
-    figure, (axes,) = style.panels(style.TWO_COLUMNS, 5.0)
+    figure, (axes,) = style.panels(style.TWO_COLUMNS, 5.5)
     _empty(axes, 10.0, len(LAYERS))
     for row, layer in enumerate(LAYERS):
         width = (9.2 - 0.2 * (len(layer) - 1)) / len(layer)

@@ -16,11 +16,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(1, str(Path(__file__).parents[1] / "examples"))
 import drawings
+import mismatched_log
 
 import fairbai as fb
-from fairbai.charts import style
+from fairbai.charts import studies, style
+from fairbai.charts.frontier import frontier as draw_frontier
+from fairbai.reproduction.past.archive_charts import draw_decided
+from fairbai.reproduction.past.archive_data import archive_tests
+from fairbai.reproduction.past.archive_replays import replayed
 from fairbai.sampling import SamplingRule
+from fairbai.simulation.comparison import compare_rules, rules_named
 
 PAGES = [0.12, 0.10, 0.09]  # the three pages of the README
 COLORS = [style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.VERMILLION]
@@ -238,6 +245,21 @@ def _averages(axes: Axes, times: np.ndarray, estimates: np.ndarray, bands: np.nd
     axes.xaxis.set_major_formatter("{x:,.0f}")
 
 
+def calibration(runs: int) -> Figure:
+    """Guesses at a deadline: how often they are right, by the confidence that is stated."""
+    cases = {
+        "three pages of 12, 10 and 9 %, 2,000 trials": (fb.Instance(PAGES, "bernoulli", rates=0.2), 2000),
+        "two Gaussian arms, gap 0.3, 200 trials": (fb.Instance([0.3, 0.0]), 200),
+        "two Gaussian arms, gap 0.1, 200 trials": (fb.Instance([0.1, 0.0]), 200),
+        "two Gaussian arms, gap 0.01, 1,000 trials": (fb.Instance([0.01, 0.0]), 1000),
+    }
+    done = {
+        name: fb.simulate(instance, deltas=1e-12, runs=5 * runs, seed=1, maximum_rounds=trials)
+        for name, (instance, trials) in cases.items()
+    }
+    return studies.calibration("At a deadline", done)
+
+
 def cell(runs: int) -> Figure:
     """The paper's wireless cell, scheduled until its best UE is known."""
     import gymnasium
@@ -268,6 +290,32 @@ def _shares(axes: Axes, status: fb.Status) -> None:
     axes.legend()
 
 
+def frontier(runs: int) -> Figure:
+    """Regret against trials of the rules that know of floors, and of fair top-two as it earns more."""
+    kinds = ("fair_track_and_stop", "fair_thompson", "fair_ucb", "strict_quota", "virtual_queues")
+    rules = {f"fair_top_two, earning {part:g}": fb.sampling.FairTopTwo(earning=part) for part in (0, 0.5, 0.75, 0.9, 1)}
+    rules |= rules_named(kinds)
+    instances = {
+        "Bernoulli 0.9, 0.8, 0.6, 0.5, floors 0.02": fb.Instance([0.9, 0.8, 0.6, 0.5], "bernoulli", 0.02),
+        "Gaussian 1, 0.6, 0.5, 0.3, 0, floors 0.1": fb.Instance([1.0, 0.6, 0.5, 0.3, 0.0], rates=0.1),
+    }
+    compared = {title: compare_rules(one, rules, 3000, runs=runs, seed=1) for title, one in instances.items()}
+    return draw_frontier(compared)
+
+
+def log(runs: int) -> Figure:
+    """What the log of examples/mismatched_log.py says."""
+    columns = zip(*mismatched_log.rows(30_000, 0.45, 0.03, 7), strict=True)
+    data = dict(zip(("time", "variant", "probability", "bought"), map(list, columns), strict=True))
+    return fb.analyze(data, "variant", "bought", time="time").figure()
+
+
+def archive(runs: int) -> Figure:
+    """Real tests that are decided within their own traffic; 2,000 runs are all tests, and take a quarter of an hour."""
+    every = archive_tests()
+    return draw_decided(replayed(every[:: max(1, len(every) // runs)], 4))
+
+
 FIGURES: dict[str, Callable[[int], Figure]] = {
     "trajectory": trajectory,
     "price": price,
@@ -275,8 +323,12 @@ FIGURES: dict[str, Callable[[int], Figure]] = {
     "rules": rules,
     "thresholds": thresholds,
     "deltas": deltas,
+    "calibration": calibration,
     "cell": cell,
     "drift": drift,
+    "log": log,
+    "archive": archive,
+    "frontier": frontier,
     "tie": drawings.tie,
     "packages": drawings.packages,
     "experiment": drawings.experiment,

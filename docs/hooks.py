@@ -38,6 +38,9 @@ OUTSIDE = (
     "compose.yaml",
     "benchmarks/RESULTS.md",
     "examples/*",
+    "examples/*/*.md",
+    "examples/*/*.py",
+    "src/fairbai/reproduction/data/NOTICE.md",
 )
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)

@@ -6,18 +6,9 @@ that is already running: `python examples/http_ab_test.py --url http://localhost
 
 import argparse
 import random
-import re
-import socket
-import subprocess
-import sys
-import tempfile
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
-import httpx
+from own_service import service
 
 from fairbai.client import Client, ExperimentOverError
 
@@ -26,41 +17,6 @@ FLOOR = 0.10
 DELTA = 0.05
 WEB_SERVERS = 4
 VISITORS = 10  # for whom a web server asks at a time
-
-
-@contextmanager
-def service() -> Iterator[tuple[str, str]]:
-    """The address and the admin key of a new service."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-    with tempfile.TemporaryDirectory(prefix="fairbai-") as folder:
-        database = f"sqlite:///{Path(folder) / 'experiments.db'}"
-        command = [sys.executable, "-m", "fairbai", "serve", "--database", database, "--port", str(port)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        assert process.stdout is not None
-        try:
-            found = re.search(r"fb_\S+", process.stdout.readline())
-            if found is None:
-                raise SystemExit("the service did not start: run `fairbai serve` to see why")
-            url = f"http://127.0.0.1:{port}"
-            wait_for(url)
-            yield url, found[0]
-        finally:
-            process.terminate()
-            process.wait()
-            process.stdout.close()
-
-
-def wait_for(url: str) -> None:
-    """Wait until the service answers."""
-    for _ in range(1200):
-        try:
-            httpx.get(f"{url}/healthz")
-            return
-        except httpx.TransportError:
-            time.sleep(0.1)
-    raise SystemExit(f"no service answers at {url}")
 
 
 def web_server(client: Client, experiment: str, rng: random.Random) -> None:
@@ -100,7 +56,7 @@ def report(status: dict) -> None:
         print(f"{arm['arm']:<12}{counts}   {low:.1%} to {high:.1%}")
     print(f"\nEvidence {status['glr']:.1f} of {status['threshold']:.1f} needed, after {status['trials']:,} visitors.")
     if not status["decided"]:
-        print(f"Closed by hand without a decision; {status['recommendation']!r} was ahead.")
+        print(status["sentence"])
         return
     proof = "this is proved" if status["proved"] else "this is not proved"
     print(f"Decision: show {status['recommendation']!r}; it is wrong with probability at most {DELTA:.0%} ({proof}).")

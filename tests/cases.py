@@ -14,8 +14,8 @@ from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
 from fairbai.stopping import Mixture, StoppingRule
 
-FAMILIES: dict[str, type[Family]] = {kind.kind: kind for kind in Family.in_library()}
-"""The class of every family, by its kind."""
+FAMILIES: dict[str, type[Family]] = {kind.kind: kind for kind in Family.in_library() if not kind.structured}
+"""The class of every family, by its kind; those whose arms share parameters have tests of their own."""
 
 
 def families(*variances: Any) -> list[Family]:
@@ -28,6 +28,9 @@ def proved_families(*variances: Any) -> list[Family]:
     """Those of them that the default stopping rule is proved for."""
     return [family for family in families(*variances) if Mixture().proved(family)]
 
+
+UNKNOWN = fb.Gaussian(None, guess=1.0)
+"""Gaussian arms of unknown variance, which are of the same kind as the others."""
 
 EASY = {"gaussian": [1.5, 0.5, 0.0], "poisson": [4.0, 1.5, 1.0], "exponential": [6.0, 1.0, 0.5]}
 

@@ -14,6 +14,10 @@ import fairbai as fb
 custom = fb.rates.Custom(numba.njit(lambda means: 0.1))
 fb.simulate(fb.Instance([1.0, 0.0], rates=custom), 0.1, settle=True, runs=1, maximum_rounds=10)
 fb.simulation.simulate_edges(fb.Instance([1.0, 0.0]), 0.1, nodes=2, batch=2, runs=1, maximum_rounds=10)
+linear = fb.Linear([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+fb.simulate(fb.Instance([0.0, 0.0, 0.0], linear, 0.1), 0.1, settle=True, runs=1, maximum_rounds=10)
+fb.Identifier(3, delta=0.1, family=linear).status()
+fb.solve(fb.Instance([0.0, 1.0, 1.0], linear))
 for family in ("gaussian", "bernoulli"):
     fb.solve_batch([[0.6, 0.4], [0.7, 0.4]], fb.rates.Constant(0.1), family=family)
 """

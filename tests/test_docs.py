@@ -4,6 +4,7 @@
   doctest. The output of another one is compared with the ```text block that follows it, if one does.
 - Every line `$ fairbai ...` of a ```console or ```bash block runs, and what follows it there is compared.
 - A ```toml block that begins with the comment `# name.toml` is the file of that name for the commands of its page.
+- A line `$ python examples/...` of a ```console block runs before anything else of its page: it writes a file, too.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
+import logging
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +28,8 @@ from fairbai.cli import main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md"]
+PAGES += [*sorted((ROOT / "examples").glob("*/*.md")), *sorted(DOCS.rglob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?")
@@ -34,6 +39,15 @@ pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relativ
 LONG = {DOCS / "errata.md", DOCS / "reproduction.md"}  # they simulate a part of the paper's evaluation
 RUN = [pytest.param(page, marks=pytest.mark.system) if page in LONG else page for page in PAGES]
 run_pages = pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+@pytest.fixture(autouse=True)
+def same_log_afterwards() -> Iterator[None]:
+    """A page may set how much is logged, which other tests read."""
+    log = logging.getLogger("fairbai")
+    level = log.level
+    yield
+    log.setLevel(level)
 
 
 @dataclass
@@ -116,6 +130,9 @@ def beside_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: Path) ->
     for block in blocks(page):
         if block.language == "toml" and (name := re.match(r"# (\S+\.toml)\n", block.text)):
             (tmp_path / name[1]).write_text(block.text, encoding="utf-8")
+        for line in re.findall(r"^\$ python (examples/.*)$", block.text, re.MULTILINE):
+            script, *arguments = shlex.split(line)
+            subprocess.run([sys.executable, ROOT / script, *arguments], check=True, capture_output=True)
 
 
 @run_pages

@@ -126,7 +126,7 @@ for rule in [None, *proved]:  # None is the default
 
 def test_a_fifth_family_is_simulated_stopped_and_refused(copy: Copy) -> None:
     kernels = "kernels/families.py"
-    copy.replace(kernels, "BOUNDED = range(5)", "BOUNDED, GEOMETRIC = range(6)")
+    copy.replace(kernels, "MIRRORED_EXPONENTIAL = range(6, 8)", "MIRRORED_EXPONENTIAL, GEOMETRIC = range(6, 9)")
     copy.branch(kernels, "domain", "    if family == GEOMETRIC:\n        return 0.0, math.inf\n")
     copy.branch(kernels, "moved_inside", "    if family == GEOMETRIC:\n        return max(mean, edge)\n")
     entropy = "relative_entropy(mean, other, change) - relative_entropy(1.0 + mean, 1.0 + other, change)"
@@ -136,8 +136,8 @@ def test_a_fifth_family_is_simulated_stopped_and_refused(copy: Copy) -> None:
     copy.branch(kernels, "draw", f"    if family == GEOMETRIC:\n        return {quantile}\n")
     copy.append("problems/families.py", f"\n{GEOMETRIC}")
     copy.replace("problems/__init__.py", "Gaussian, Poisson\n", "Gaussian, Geometric, Poisson\n")
-    copy.replace("problems/__init__.py", '"Gaussian", ', '"Gaussian", "Geometric", ')
-    copy.replace("__init__.py", "Gaussian, Instance, ", "Gaussian, Geometric, Instance, ")
+    copy.replace("problems/__init__.py", '    "Gaussian",\n', '    "Gaussian",\n    "Geometric",\n')
+    copy.replace("__init__.py", "        Gaussian,\n", "        Gaussian,\n        Geometric,\n")
     copy.replace("__init__.py", '    "Gaussian",\n', '    "Gaussian",\n    "Geometric",\n')
     copy.replace("cli/completion.py", '"exponential", "bounded"]', '"exponential", "bounded", "geometric"]')
     copy.run(USE_OF_THE_FAMILY)
@@ -146,7 +146,9 @@ def test_a_fifth_family_is_simulated_stopped_and_refused(copy: Copy) -> None:
 
 def test_a_family_that_is_only_half_added_gives_nan(copy: Copy) -> None:
     """Without its branches, it has no rewards and no allocation, and certainly not those of another family."""
-    copy.replace("kernels/families.py", "BOUNDED = range(5)", "BOUNDED, GEOMETRIC = range(6)")
+    copy.replace(
+        "kernels/families.py", "MIRRORED_EXPONENTIAL = range(6, 8)", "MIRRORED_EXPONENTIAL, GEOMETRIC = range(6, 9)"
+    )
     copy.append("problems/families.py", f"\n{GEOMETRIC}")
     copy.run("""
 import math
@@ -231,7 +233,7 @@ def test_a_sampling_rule_runs_in_the_compiled_loop_and_in_an_identifier(copy: Co
     choose = "kernels/sampling/choose.py"
     copy.replace(choose, "    LUCB,\n", "    LUCB,\n    ROUND_ROBIN,\n")
     last = "    elif rule == LUCB:\n"
-    copy.replace(choose, last, f"    elif rule == ROUND_ROBIN:\n        arm = _fewest_useful(state)\n{last}")
+    copy.replace(choose, last, f"    elif rule == ROUND_ROBIN:\n        arm = fewest_useful(state)\n{last}")
     copy.add("sampling/round_robin.py", ROUND_ROBIN)
     line = "from fairbai.sampling.rule import SamplingRule, Situation\n"
     copy.replace("sampling/__init__.py", line, f"from fairbai.sampling.round_robin import RoundRobin\n{line}")
@@ -251,6 +253,8 @@ class Patient(StoppingRule):
 
     def level(self, delta: float, arms: int) -> float:
         """That of ``PairwiseGaussian``."""
+        from fairbai.stopping.kaufmann_koolen import PairwiseGaussian
+
         return PairwiseGaussian().level(delta, arms)
 '''
 USE_OF_THE_STOPPING_RULE = """
@@ -262,6 +266,10 @@ instance = fb.Instance([3.0, 0.0])
 patient, plain = (fb.simulate(instance, 0.1, stopping=one, runs=5) for one in (rule, fb.stopping.PairwiseGaussian()))
 assert patient.proved and not patient.censored.any()
 assert (patient.stopping_time > plain.stopping_time).all()
+assert (patient.confidence >= 0.9).all()
+ident = fb.Identifier(3, 0.1, fb.Gaussian(), stopping=rule, look_every=0)
+ident.tell_batch([99, 99, 99], [300.0, 299.0, 0.0])
+assert ident.status().candidates == (0, 1)
 try:
     fb.Identifier(2, 0.1, fb.Bernoulli(), stopping=rule)
 except ValueError as error:
@@ -273,12 +281,12 @@ else:
 
 def test_a_stopping_rule_stops_and_refuses(copy: Copy) -> None:
     kernels = "kernels/stopping/scores.py"
-    copy.replace(kernels, "CHANCE_TO_WIN = range(5, 8)", "CHANCE_TO_WIN, PATIENT = range(5, 9)")
+    copy.replace(kernels, "LINEAR_MIXTURE = range(5, 9)", "LINEAR_MIXTURE, PATIENT = range(5, 10)")
     copy.branch(kernels, "penalty", "    if rule == PATIENT:\n        return 4.0 * math.log(4.0 + math.log(count))\n")
     pairs = "(PAIRWISE_GAUSSIAN, KAUFMANN_KOOLEN_PAIRWISE, TWO_SIDED_MIXTURE)"
     copy.replace(kernels, pairs, pairs.replace(")", ", PATIENT)"))
     copy.append("stopping/rules.py", PATIENT)
-    copy.replace("stopping/__init__.py", "    PairwiseGaussian,\n", "    PairwiseGaussian,\n    Patient,\n")
+    copy.replace("stopping/__init__.py", "    Mixture,\n", "    Mixture,\n    Patient,\n")
     copy.replace("stopping/__init__.py", '    "PairwiseGaussian",\n', '    "PairwiseGaussian",\n    "Patient",\n')
     copy.run(USE_OF_THE_STOPPING_RULE)
     assert copy.touched == named("stopping rule")

@@ -86,7 +86,7 @@ def assert_the_reference_has_the_public_names(site: Path) -> None:
     import fairbai
 
     text = "".join(page.read_text(encoding="utf-8") for page in (site / "reference").glob("*.html"))
-    modules = {"drifts", "environments", "rates", "sampling", "simulation", "stopping"}
+    modules = {"drifts", "environments", "laws", "rates", "sampling", "simulation", "stopping"}
     for name in set(fairbai.__all__) - modules:
         assert f'id="fairbai.{name}"' in text, name
     for module in sorted(modules):

@@ -24,10 +24,24 @@ if TYPE_CHECKING:
         solve,
         solve_batch,
     )
+    from fairbai.analysis import Analysis, analyze
     from fairbai.experiment import Averages, Doubt, Settling
     from fairbai.identifier import Identifier, Status, Trial
     from fairbai.planning import Plan, plan
-    from fairbai.problems import Bernoulli, Bounded, Exponential, Gaussian, Instance, Poisson, drifts, rates
+    from fairbai.problems import (
+        Bernoulli,
+        Bounded,
+        Exponential,
+        Factorial,
+        Gaussian,
+        Instance,
+        Linear,
+        Poisson,
+        drifts,
+        factorial,
+        laws,
+        rates,
+    )
     from fairbai.simulation import Runs, Study, Summary, simulate, sweep
 
 __version__ = "0.1.0"
@@ -35,14 +49,17 @@ __version__ = "0.1.0"
 __all__ = [
     "Allocation",
     "AllocationBatch",
+    "Analysis",
     "Averages",
     "Bernoulli",
     "Bounded",
     "Doubt",
     "Exponential",
+    "Factorial",
     "Gaussian",
     "Identifier",
     "Instance",
+    "Linear",
     "Plan",
     "Poisson",
     "PriceOfFairness",
@@ -52,8 +69,11 @@ __all__ = [
     "Study",
     "Summary",
     "Trial",
+    "analyze",
     "drifts",
     "environments",
+    "factorial",
+    "laws",
     "lower_bound",
     "plan",
     "price_of_fairness",
@@ -74,7 +94,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'fairbai' has no attribute {name!r}")
     if name in ("environments", "sampling", "simulation", "stopping"):
         return import_module(f"fairbai.{name}")
-    for package in ("problems", "allocation", "experiment", "identifier", "simulation", "planning"):
+    for package in ("problems", "allocation", "experiment", "identifier", "simulation", "planning", "analysis"):
         module = import_module(f"fairbai.{package}")
         if hasattr(module, name):
             break

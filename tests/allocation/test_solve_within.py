@@ -95,10 +95,11 @@ def test_limits_bind_in_every_way() -> None:
             others = np.delete(found.at_ceiling, best)
             seen |= {"best arm full"} if found.at_ceiling[best] else {"best arm not full"}
             seen |= {"other arm full"} if others.any() else set()
-            for arms, floor in bounds.groups:
-                at_floor = found.weights[list(arms)].sum() <= floor * (1.0 + 1e-9)
-                where = "with" if best in arms else "without"
+            for arms, floor, ceiling in bounds.groups:
+                share, where = found.weights[list(arms)].sum(), "with" if best in arms else "without"
+                at_floor, at_ceiling = share <= floor * (1.0 + 1e-9), ceiling < 1.0 and share >= ceiling * (1.0 - 1e-9)
                 seen.add(f"group {where} the best arm at its floor" if at_floor else "group above its floor")
+                seen.add(f"group {where} the best arm at its ceiling" if at_ceiling else "group below its ceiling")
             free = fb.solve(fb.Instance(question.means, fb.Gaussian(question.variance)))
             seen |= {"nothing binds"} if found.characteristic_time < free.characteristic_time * (1 + 1e-9) else set()
     assert seen == {
@@ -108,6 +109,9 @@ def test_limits_bind_in_every_way() -> None:
         "group with the best arm at its floor",
         "group without the best arm at its floor",
         "group above its floor",
+        "group with the best arm at its ceiling",
+        "group without the best arm at its ceiling",
+        "group below its ceiling",
         "nothing binds",
     }
 
@@ -126,11 +130,11 @@ def linear_bound(question: OracleInstance, bounds: Bounds, weights: Floats) -> f
     to_best, to_other = (slope / unit for slope in slopes(question, weights))
     rows, others = np.zeros((size - 1, size + 1)), np.delete(np.arange(size), best)
     rows[:, best], rows[np.arange(size - 1), others], rows[:, -1] = -to_best, -to_other, 1.0
-    members = [np.append(-np.isin(np.arange(size), arms).astype(float), 0.0) for arms, _ in bounds.groups]
+    groups, most = bounds.rows()
     found = linprog(
         np.append(np.zeros(size), -1.0),
-        A_ub=np.vstack([rows, *members]),
-        b_ub=np.concatenate([np.zeros(size - 1), [-floor for _, floor in bounds.groups]]),
+        A_ub=np.vstack([rows, np.pad(groups, ((0, 0), (0, 1)))]),
+        b_ub=np.concatenate([np.zeros(size - 1), most]),
         A_eq=np.append(np.ones(size), 0.0)[None, :],
         b_eq=[1.0],
         bounds=[*zip(bounds.floors, bounds.ceilings, strict=True), (0.0, None)],
@@ -229,6 +233,42 @@ def test_a_group_of_the_losers() -> None:
     assert found.characteristic_time == near(2.0 * (1 / 0.1 + 1 / 0.1), rel=1e-10)
 
 
+@pytest.mark.parametrize("ceiling", [0.6, 0.4, 0.2, 0.01])
+def test_a_ceiling_for_the_best_arm_and_its_rival(ceiling: float) -> None:
+    """The third arm is so bad that it needs next to nothing, and gets all that the others may not have."""
+    rates = Bounded(groups=[Group([0, 1], ceiling=ceiling)])
+    found = fb.solve(fb.Instance([1.0, 0.0, -1e6], rates=rates))
+    assert found.weights == pytest.approx([0.5 * ceiling, 0.5 * ceiling, 1.0 - ceiling], abs=1e-6)
+    assert found.characteristic_time == near(8.0 / ceiling, rel=1e-9)
+
+
+def test_a_ceiling_for_the_losers() -> None:
+    """Equal gaps of 1: arms 1 and 2 have 0.1 each at most, which more of the best arm compensates in part."""
+    found = fb.solve(fb.Instance([1.0, 0.0, 0.0], rates=Bounded(groups=[Group([1, 2], ceiling=0.2)])))
+    assert found.weights == pytest.approx([0.8, 0.1, 0.1], abs=1e-9)
+    assert found.characteristic_time == near(2.0 / 0.8 + 2.0 / 0.1, rel=1e-10)
+
+
+def test_a_ceiling_is_a_floor_for_all_others() -> None:
+    """Two arms of five in a group with a ceiling, or three in one with a floor: the same question."""
+    rng = np.random.default_rng(10)
+    for _ in range(10):
+        means, share = rng.normal(size=5), float(rng.uniform(0.05, 0.95))
+        one = fb.solve(fb.Instance(means, rates=Bounded(0.01, groups=[Group([0, 3], ceiling=max(share, 0.02))])))
+        other = fb.solve(fb.Instance(means, rates=Bounded(0.01, groups=[Group([1, 2, 4], 1.0 - max(share, 0.02))])))
+        assert one.characteristic_time == near(other.characteristic_time, rel=1e-9)
+
+
+def test_a_group_full_of_floors_gets_no_more() -> None:
+    """A ceiling equal to the sum of its floors is a fixed share for every arm of the group."""
+    found = fb.solve(fb.Instance([1.0, 0.5, 0.0, -0.5], rates=Bounded(0.2, groups=[Group([0, 2], ceiling=0.4)])))
+    assert found.weights[[0, 2]].tolist() == pytest.approx([0.2, 0.2], abs=1e-12)
+    assert found.duality_gap <= 1e-9
+    starved = fb.solve(fb.Instance([1.0, 0.5, 0.0], rates=Bounded([0.2, 0.0, 0.0], groups=[Group([0, 1], 0.2, 0.2)])))
+    assert starved.characteristic_time == np.inf  # arm 1 gets nothing
+    assert starved.weights == pytest.approx([0.2, 0.0, 0.8], abs=1e-12)
+
+
 def test_where_shares_are_free_every_arm_takes_the_same_part_of_its_room() -> None:
     """The best arm full at 0.1: what is left is more than the others need, and goes to them evenly."""
     rates = Bounded(0.0, [0.1, 0.5, 0.9, 0.9])
@@ -243,7 +283,7 @@ def test_where_shares_are_free_every_arm_takes_the_same_part_of_its_room() -> No
 
 @families
 def test_ties_have_an_infinite_time_and_legal_shares(family: str) -> None:
-    bounds = Bounds(np.array([0.1, 0.0, 0.1, 0.0]), np.array([0.3, 0.4, 0.9, 0.9]), (((0, 3), 0.5),))
+    bounds = Bounds(np.array([0.1, 0.0, 0.1, 0.0]), np.array([0.3, 0.4, 0.9, 0.9]), (((0, 3), 0.5, 1.0),))
     found = fb.solve(fb.Instance([0.7, 0.7, 0.2, 0.1], FAMILIES[family](), rates_of(bounds)))
     assert found.characteristic_time == np.inf
     assert found.duality_gap == 0.0
@@ -253,7 +293,7 @@ def test_ties_have_an_infinite_time_and_legal_shares(family: str) -> None:
 @families
 @pytest.mark.parametrize("gap", [1e-3, 1e-6, 1e-9, 1e-12])
 def test_means_that_are_hard_to_tell_apart(family: str, gap: float) -> None:
-    bounds = Bounds(np.zeros(4), np.array([0.3, 0.2, 0.9, 0.9]), (((2, 3), 0.5),))
+    bounds = Bounds(np.zeros(4), np.array([0.3, 0.2, 0.9, 0.9]), (((2, 3), 0.5, 1.0),))
     found = fb.solve(fb.Instance([0.5, 0.5 - gap, 0.2, 0.1], FAMILIES[family](), rates_of(bounds)))
     assert np.isfinite(found.characteristic_time)
     assert found.duality_gap <= 1e-9
@@ -277,12 +317,16 @@ def test_ceilings_close_to_nothing(ceiling: float) -> None:
 def test_a_hundred_thousand_arms() -> None:
     rng = np.random.default_rng(7)
     arms = 100_000
-    means, groups = rng.normal(size=arms), [Group(range(start, start + 50), 4e-4) for start in range(0, arms, 100)]
+    means, groups = (
+        rng.normal(size=arms),
+        [Group(range(start, start + 50), 4e-4, 6e-4) for start in range(0, arms, 100)],
+    )
     ceilings = rng.uniform(1.0, 30.0, arms) / arms
     instance = fb.Instance(means, rates=Bounded(0.2 / arms, ceilings, groups))
     found = fb.solve(instance)
     assert found.duality_gap <= 1e-9
-    assert Bounds(instance.floors, ceilings, tuple((g.arms, g.floor) for g in groups)).excess(found.weights) <= 1e-12
+    limits = Bounds(instance.floors, ceilings, tuple((g.arms, g.floor, g.ceiling) for g in groups))
+    assert limits.excess(found.weights) <= 1e-12
 
 
 def test_batch_is_one_after_the_other() -> None:
@@ -293,7 +337,9 @@ def test_batch_is_one_after_the_other() -> None:
         assert np.array_equal(batch.weights[row], one.weights)
         assert batch.characteristic_time[row] == one.characteristic_time
         assert batch.duality_gap[row] == one.duality_gap
-    with pytest.raises(ValueError, match=r"^ceilings must sum to at least 1, got 0.9$"):
+    with pytest.raises(
+        ValueError, match=r": 4 ceilings of 22.5 % add up to 90 %: that leaves 10 % of the trials for nobody$"
+    ):
         fb.solve_batch(means, Bounded(0.0, 0.225))
 
 

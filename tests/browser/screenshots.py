@@ -11,7 +11,10 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
@@ -32,12 +35,15 @@ sys.exit(main(sys.argv[2:]))
 HOURS = 9 * 24  # of traffic
 LATE, LOST = 0.02, 0.01  # shares of the rewards
 
-# name, labels with their conversion rates, floor, trials per hour, hour of the start
-EXPERIMENTS = (
-    ("Checkout button", {"Green": 0.10, "Blue": 0.13, "Red": 0.09}, 0.2, 90, 0),
-    ("Pricing page", {"Table": 0.21, "Cards": 0.28}, 0.3, 20, 20),
-    ("Newsletter subject", {"Plain": 0.17, "Question": 0.2, "First name": 0.16, "Emoji": 0.15}, 0.1, 65, 110),
-    ("Onboarding tour", {"None": 0.40, "Short": 0.43, "Long": 0.41}, 0.25, 14, 150),
+# name, labels with their conversion rates, floor, trials per hour, other settings, hour of the start
+EXPERIMENTS: tuple[Any, ...] = (
+    ("Checkout button", {"Green": 0.10, "Blue": 0.13, "Red": 0.09}, 0.2, 90, {"tolerance": "5%"}, 0),
+    ("Pricing page", {"Table": 0.21, "Cards": 0.28}, 0.3, 20, {}, 20),
+    (
+        *("Newsletter subject", {"Plain": 0.17, "Question": 0.225, "First name": 0.16, "Emoji": 0.13}, 0.1, 40),
+        *({"max_trials": 6_000, "deadline": 160, "delta": 1e-4}, 90),
+    ),
+    ("Onboarding tour", {"None": 0.37, "Short": 0.46, "Long": 0.39}, 0.25, 30, {"deadline": 80, "delta": 0.001}, 110),
 )
 
 
@@ -60,10 +66,12 @@ class Behind(Server):
 class Traffic:
     """The visitors of one experiment; some rewards arrive late, some never."""
 
-    def __init__(self, client: Client, name: str, rates: dict[str, float], floor: float, hourly: int) -> None:
+    def __init__(
+        self, client: Client, name: str, rates: dict[str, float], floor: float, hourly: int, settings: dict[str, Any]
+    ) -> None:
         self.client, self.rates, self.hourly = client, rates, hourly
         form = {"family": "bernoulli", "rates": {"kind": "constant", "floor": floor}, "seed": 5, "lease": 12 * 3600.0}
-        self.experiment = client.create(name, list(rates), delta=0.05, **form)
+        self.experiment = client.create(name, list(rates), **{"delta": 0.05, **form, **settings})
         self.rng = random.Random(1)
         self.late: list[dict[str, float]] = []
 
@@ -92,11 +100,17 @@ def fill(server: Behind, client: Client) -> list[str]:
     running: list[Traffic] = []
     for hour in range(HOURS):
         server.set_back((HOURS - hour) * 3600.0)
-        running += [Traffic(client, *rest) for *rest, begins in EXPERIMENTS if begins == hour]
+        now = datetime.now(UTC) - timedelta(hours=HOURS - hour)
+        running += [Traffic(client, *rest, _ends(more, now)) for *rest, more, begins in EXPERIMENTS if begins == hour]
         for traffic in running:
             traffic.hour(hour)
     server.set_back(0.0)
     return [traffic.experiment for traffic in running]
+
+
+def _ends(settings: dict[str, Any], now: datetime) -> dict[str, Any]:
+    """Settings with a deadline that is given in hours from now."""
+    return settings | ({"deadline": now + timedelta(hours=settings["deadline"])} if "deadline" in settings else {})
 
 
 def ready(page: Page) -> None:
@@ -126,15 +140,17 @@ def main(folder: Path) -> None:
         browser = playwright.chromium.launch(executable_path=chromium(playwright), args=FLAGS)
         try:
             site = Site(server.start(), browser)
-            decided, _, running, _ = fill(server, site.client)
-            take(site, folder, decided, running)
+            decided, _, running, ended = fill(server, site.client)
+            while site.client.status(ended)["state"] == "running":  # the service ends it by itself
+                time.sleep(1.0)
+            take(site, folder, decided, running, ended)
             site.leave()
         finally:
             browser.close()
             server.stop()
 
 
-def take(site: Site, folder: Path, decided: str, running: str) -> None:
+def take(site: Site, folder: Path, decided: str, running: str, ended: str) -> None:
     desk = {scheme: site.visitor(color_scheme=scheme).page.context for scheme in ("light", "dark")}
     phone = site.visitor(width=360, color_scheme="light").page.context
     at = f"{site.base}/experiments"
@@ -146,6 +162,7 @@ def take(site: Site, folder: Path, decided: str, running: str) -> None:
     picture(desk["dark"], f"{at}/{decided}", folder / "experiment-dark.png")
     picture(desk["light"], f"{at}/{decided}/audit", folder / "audit.png")
     picture(phone, f"{at}/{running}", folder / "experiment-phone.png", whole=False)
+    picture(desk["light"], f"{at}/{ended}", folder / "experiment-stopped.png", whole=False)
 
 
 if __name__ == "__main__":

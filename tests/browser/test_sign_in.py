@@ -34,6 +34,11 @@ def test_a_wrong_key_is_said_to_be_wrong(site: Site) -> None:
     visitor.check()
 
 
+def test_an_expired_key_is_said_to_have_expired(site: Site) -> None:
+    page = site.visitor(role=None).open("/sign-in?expired=1")
+    expect(page.get_by_role("alert")).to_have_text("This key has expired. Ask for a new one.")
+
+
 def test_scripts_cannot_read_the_key(site: Site) -> None:
     visitor = site.visitor(role=None)
     page = visitor.open("/sign-in")
@@ -43,6 +48,7 @@ def test_scripts_cannot_read_the_key(site: Site) -> None:
     (cookie,) = page.context.cookies()
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
     assert page.evaluate("document.cookie") == ""
+    assert cookie["value"] not in site.key("reader")
     visitor.check()
 
 

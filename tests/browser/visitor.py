@@ -10,7 +10,8 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from fairbai.client import Client
 from fairbai.service.storage.database import open_database
-from fairbai.service.storage.keys import create_key
+from fairbai.service.storage.keys import create_key, find_keys, key_id
+from fairbai.service.storage.sessions import open_session
 from tests.service.server import Server
 
 TIMEOUT = 30_000  # ms
@@ -74,6 +75,15 @@ class Site:
             database.close()
         return self.keys[role]
 
+    def session(self, role: str) -> str:
+        """The token of a new session."""
+        name = key_id(self.key(role))
+        database = open_database(self.server.url)
+        try:
+            return open_session(database, find_keys(database, [name])[name], 3600.0)
+        finally:
+            database.close()
+
     def visitor(
         self, role: str | None = "admin", width: int = 1280, expected: tuple[str, ...] = (), **more: Any
     ) -> Visitor:
@@ -82,7 +92,7 @@ class Site:
         self._contexts.append(context)
         context.set_default_timeout(TIMEOUT)
         if role is not None:
-            context.add_cookies([{"name": "fairbai", "value": self.key(role), "url": self.base}])
+            context.add_cookies([{"name": "fairbai", "value": self.session(role), "url": self.base}])
         return Visitor(context.new_page(), self.base, expected)
 
     def leave(self) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import plotly.graph_objects as go
+import pytest
 
 from fairbai.charts.colors import BLUE, VERMILLION
 from fairbai.charts.live import figures
@@ -35,10 +36,10 @@ def history(*trials: int) -> dict[str, Any]:
 
 def drawn(**changes: Any) -> dict[str, Any]:
     found = figures(status(**changes), history(10, 20))
-    for figure in found.values():
+    for name, figure in found.items():
         shown = go.Figure(figure)
         assert shown.layout.xaxis.title.text
-        assert shown.layout.yaxis.title.text
+        assert shown.layout.yaxis.title.text or name == "effects"  # whose labels say what they are
         assert shown.layout.width is None
     return found
 
@@ -68,11 +69,35 @@ def test_means_have_their_intervals() -> None:
     assert "%" in means["layout"]["yaxis"]["title"]["text"]
 
 
-def test_evidence_goes_to_where_it_is_expected_to_meet_the_threshold() -> None:
-    evidence, threshold, expected = drawn()["evidence"]["data"]
-    assert evidence["x"] == [10, 20, 100]
-    assert (expected["x"], expected["y"]) == ([100, 250.0], [2.0, 5.0])
-    assert (evidence["line"]["color"], threshold["line"]["color"]) == (BLUE, VERMILLION)
+def test_evidence_goes_to_where_it_is_expected_to_be_enough() -> None:
+    evidence, decision, expected = drawn()["evidence"]["data"]
+    assert (evidence["x"], evidence["y"]) == ([10, 20, 100], [20.0, 20.0, 40.0])  # percent of the threshold
+    assert (decision["x"], decision["y"]) == ([0, 250.0], [100.0, 100.0])
+    assert (expected["x"], expected["y"]) == ([100, 250.0], [40.0, 100.0])
+    assert (evidence["line"]["color"], decision["line"]["color"]) == (BLUE, VERMILLION)
+    assert drawn()["evidence"]["layout"]["yaxis"]["range"] == [0, 105]
+
+
+def test_confidence_is_drawn_where_it_is_known() -> None:
+    past = history(10, 20)
+    past["points"][1]["confidence"] = 0.25  # points of earlier versions have none
+    traces = figures(status(confidence=0.5), past)["evidence"]["data"]
+    assert [trace["name"] for trace in traces] == ["evidence", "decision", "confidence", "expected"]
+    assert traces[2]["y"] == [None, 25.0, 50.0]
+
+
+def test_arms_are_marked_by_their_place_in_the_race() -> None:
+    arms = [arm("a", candidate=True), arm("<b>", candidate=True), arm("c", candidate=False)]
+    means = drawn(arms=arms, candidates=["a", "<b>"], control="c", goal="min")["means"]
+    found = {trace["name"]: trace["x"] for trace in means["data"]}
+    assert found == {"best so far": ["&lt;b&gt;"], "still in the race": ["a"], "excluded": ["c (control)"]}
+    assert means["layout"]["yaxis"]["title"]["text"] == "Mean reward per trial (lower is better)"
+
+
+def test_nothing_is_expected_after_the_end() -> None:
+    ended = drawn(ended_by="deadline")["evidence"]["data"]
+    assert [trace["name"] for trace in ended] == ["evidence", "decision"]
+    assert ended[1]["x"] == [0, 100]
 
 
 def test_tooltips_of_lines_do_not_need_the_pointer_on_a_line() -> None:
@@ -91,7 +116,7 @@ def test_times_are_horizontal() -> None:
 def test_nothing_is_expected_after_the_decision_or_before_all_arms_have_rewards() -> None:
     decided = drawn(decided=True, glr=5.1)["evidence"]["data"]
     assert len(decided) == 2
-    assert decided[0]["y"][-1] > decided[1]["y"][-1]
+    assert decided[0]["y"][-1] == decided[1]["y"][-1] == 100.0
     assert len(drawn(expected_trials_to_go=None)["evidence"]["data"]) == 2
 
 
@@ -102,6 +127,22 @@ def test_an_experiment_without_trials() -> None:
     for figure in found.values():
         go.Figure(figure)
     assert found["means"]["data"][1]["x"] == []
+    waiting = figures(status(**{**nothing, "glr": 0.0, "threshold": 5.0, "confidence": 0.0}), history())
+    for name in ("evidence", "trials"):  # without any value a page shows no axes, which would be made up
+        for trace in (*found[name]["data"], *waiting[name]["data"]):
+            assert not [value for value in trace["y"] if value is not None]
+
+
+def test_few_trials_have_whole_ticks_and_one_point_is_seen() -> None:
+    found = figures(status(trials=3), history(3))
+    evidence, decision, *_ = found["evidence"]["data"]
+    assert (evidence["x"], evidence["y"], evidence["mode"]) == ([3], [40.0], "lines+markers")  # as it is now
+    assert decision["x"] == [0, 153.0]
+    few = figures(status(trials=3, expected_trials_to_go=None), history(3))
+    assert few["evidence"]["layout"]["xaxis"]["dtick"] == 1
+    assert few["trials"]["layout"]["yaxis"]["dtick"] == 1
+    assert few["trials"]["layout"]["xaxis"]["range"][0] < history(3)["points"][0]["at"]
+    assert "dtick" not in drawn()["evidence"]["layout"]["xaxis"]
 
 
 def test_of_many_arms_those_with_the_most_trials_are_drawn() -> None:
@@ -112,3 +153,26 @@ def test_of_many_arms_those_with_the_most_trials_are_drawn() -> None:
 def test_long_labels_stay_different() -> None:
     found = drawn(arms=[arm("x" * 100), arm("x" * 99)])
     assert len(set(found["shares"]["data"][0]["x"])) == 2
+
+
+def effect(factor: str, level: str, **changes: Any) -> dict[str, Any]:
+    return {"factor": factor, "level": level, "effect": 0.1, "interval": [-0.2, 0.5], "share": 0.5, **changes}
+
+
+def test_effects_are_drawn_where_there_are_factors() -> None:
+    effects = [
+        effect("headline", "<new>"),
+        effect("headline", "old", effect=-0.1, interval=[None, None]),
+        effect("button", "buy"),
+        effect("button", "try", effect=None, interval=[None, None]),
+        effect("headline × button", "old / buy"),
+    ]
+    family = {"kind": "factorial", "factors": {"headline": ["<new>", "old"], "button": ["buy", "try"]}}
+    found = drawn(effects=effects, config={"family": family})["effects"]
+    headline, button = found["data"]
+    assert (headline["name"], button["name"]) == ("headline", "button")
+    assert headline["y"] == ["headline: &lt;new&gt;", "headline: old"]
+    assert headline["error_x"]["array"] == [0.4, 0.0]
+    assert headline["error_x"]["arrayminus"][0] == pytest.approx(0.3)
+    assert button["y"] == ["button: buy"]  # of the other nothing is known
+    assert found["layout"]["yaxis"]["categoryarray"][-1] == "headline: &lt;new&gt;"  # at the top

@@ -100,3 +100,29 @@ def test_runs_without_an_answer_or_a_bound() -> None:
     figure = studies.stopping_times("tie", {"rule": runs})
     assert [text.get_text() for text in figure.axes[0].texts] == ["3 of 3 given up"]
     assert not any(line.get_label() == "lower bound" for line in figure.axes[0].get_lines())
+
+
+def test_calibration_shows_the_bins_and_what_is_proved() -> None:
+    runs = {
+        name: fb.simulate(fb.Instance([gap, 0.0]), 1e-9, runs=60, seed=1, maximum_rounds=100)
+        for name, gap in (("clear", 0.5), ("close", 0.01))
+    }
+    figure = studies.calibration("at a deadline", runs)
+    left, right = figure.axes
+    for one, container in zip(runs.values(), left.containers, strict=True):
+        rows = [row for row in one.calibration().rows if row.runs]
+        points = container.lines[0]
+        assert points.get_xdata() == pytest.approx([100.0 * row.stated for row in rows])
+        assert points.get_ydata() == pytest.approx([100.0 * row.right for row in rows])
+        (bars,) = container.lines[2]
+        ends = [(segment[0][1], segment[1][1]) for segment in bars.get_segments()]
+        assert ends == [pytest.approx((100.0 * row.right_low, 100.0 * row.right_high)) for row in rows]
+    *curves, allowed = right.get_lines()
+    for one, curve in zip(runs.values(), curves, strict=True):
+        wrong = (~one.guess_correct[:, 0] & (one.confidence[:, 0] >= 0.5)).mean()
+        at_half = curve.get_ydata()[list(curve.get_xdata()).index(50.0)]
+        assert at_half == pytest.approx(100.0 * wrong) or (np.isnan(at_half) and wrong == 0.0)
+        assert not (curve.get_ydata() > allowed.get_ydata()).any()
+    assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["clear", "close"]
+    with style.applied():
+        figure.canvas.draw_idle()

@@ -30,7 +30,7 @@ def offered(script: str, *words: str) -> list[str]:
     [
         ("s", "solve serve simulate"),
         ("--debug pl", "plan"),
-        ("keys ", "create list revoke"),
+        ("keys ", "create list rotate revoke"),
         ("keys create --role ", "admin writer reader"),
         ("keys create --role writer --na", "--name"),
         ("solve --f", "--file --family --floors"),
@@ -39,11 +39,19 @@ def offered(script: str, *words: str) -> list[str]:
         ("solve --file ", ""),  # bash itself offers files where a script offers nothing
         ("solve --means 1 0 --del", "--delta"),
         ("simulate ", ""),
+        ("analyze ", ""),
+        ("analyze log.csv --pro", "--probability"),
+        ("analyze log.csv --family g", "gaussian"),
+        ("plan --from ", ""),
         ("simulate study.toml --o", "--output"),
-        ("reproduce ", "tables all"),
+        ("reproduce ", "tables archive all"),
         ("doctor ", "--help --database --json --quiet --debug"),
         ("completion z", "zsh"),
-        ("fly ", "solve plan serve keys verify simulate compare reproduce doctor warm completion"),
+        (
+            "fly ",
+            "solve plan analyze serve keys projects verify backup restore simulate compare reproduce doctor warm "
+            "completion",
+        ),
     ],
 )
 def test_bash(capsys: Capture, words: str, expected: str) -> None:
@@ -76,9 +84,10 @@ def test_fish_has_every_command_and_flag(capsys: Capture) -> None:
 
 
 def test_values_are_those_of_the_library() -> None:
-    """What the completion offers can be made, and no family is missing."""
+    """What the completion offers can be made, and no family is missing but those that need a table of features."""
     assert set(VALUES["family"]) == {kind.from_dict(name).kind for kind in (Family,) for name in VALUES["family"]}
     for name in VALUES["rates"]:
         assert rates.Rate.from_dict({"kind": name, "p0": 0.5}).kind == name
-    with pytest.raises(ValueError, match=", ".join(sorted(VALUES["family"]))):
+    known = sorted([*VALUES["family"], "factorial", "linear"])
+    with pytest.raises(ValueError, match=", ".join(known)):
         Family.from_dict("nothing")

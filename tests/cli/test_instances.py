@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 import fairbai as fb
+from examples.mismatched_log import write
+from fairbai.cli.instances import KEYS
 from fairbai.planning.expected import trials_until_stop
 from fairbai.problems.short_forms import FAMILY_MISSING
 from tests.cli.commands import Capture, complaint, help_of, report, run
@@ -168,6 +170,14 @@ def test_solve_prints_ceilings_and_groups(capsys: Capture) -> None:
     assert rows[2] == ["arm", "mean", "floor", "p", "ceiling", "w*", "w*_p"]
     assert any(row[:4] == ["0", "1", "0.0000", "0.3000"] for row in rows)
     assert "arms 2, 3 together: 0.5000, floor 0.5000" in lines
+    lines = run(capsys, "solve", *["--means", "1", "0.8", "0.5", "0", "--group", "0,1:0.2..0.4"]).splitlines()
+    assert "arms 0, 1 together: 0.4000, floor 0.2000, ceiling 0.4000" in lines
+
+
+def test_plan_says_what_limits_imply(capsys: Capture) -> None:
+    flags = "--means 0.1 0.12 0.11 --family bernoulli --arms control a b --floors control=0.3 --group a,b:..0.5"
+    text = run(capsys, "plan", *flags.split())
+    assert "\nThese limits imply more than they say:\n- 'control' has a floor of 30 %, but as " in text
 
 
 def test_plan_tells_trials_and_days(capsys: Capture) -> None:
@@ -210,7 +220,11 @@ def test_plan_needs_a_share_for_every_arm(capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize("command", ["solve", "plan"])
-def test_examples_in_the_help_run(capsys: Capture, command: str) -> None:
+def test_examples_in_the_help_run(
+    capsys: Capture, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(Path("log.csv"), visitors=500)
     text = help_of(capsys, command)
     examples = [line.split(" >")[0].strip() for line in text.splitlines() if line.startswith("  fairbai ")]
     assert len(examples) >= 2
@@ -224,7 +238,7 @@ def test_examples_in_the_help_run(capsys: Capture, command: str) -> None:
 def test_file_in_the_help_runs(capsys: Capture, toml: Callable[[str], str], command: str) -> None:
     text = help_of(capsys, command)
     keys = [line.strip() for line in text.splitlines() if line.startswith("  ") and " = " in line]
-    assert {key.split(" = ")[0] for key in keys} == {"arms", "means", "family", "rates", "delta"}
+    assert {key.split(" = ")[0] for key in keys} == set(KEYS)
     assert run(capsys, command, "--file", toml("\n".join(keys)))
 
 
@@ -245,6 +259,12 @@ SHORT = [
         "--group a,2:0.5",
         "rates = { kind = 'bounded', groups = [{ arms = ['a', 2], floor = 0.5 }] }",
         fb.rates.Bounded(groups=[fb.rates.Group([0, 2], 0.5)]),
+    ),
+    (
+        "--group a:0.1..0.4 --group b,2:..0.7",
+        "rates = { kind = 'bounded', groups = [{ arms = [0], floor = 0.1, ceiling = 0.4 }, "
+        "{ arms = ['b', 'c'], ceiling = 0.7 }] }",
+        fb.rates.Bounded(groups=[fb.rates.Group([0], 0.1, 0.4), fb.rates.Group([1, 2], ceiling=0.7)]),
     ),
 ]
 
@@ -287,7 +307,7 @@ def test_plan_needs_a_family(capsys: Capture) -> None:
         ("--means 1 2 --family bernoulli", "means must be in (0, 1) for bernoulli arms, got 1.0 for arm 0"),
         (
             "--means 1 2 --family cauchy",
-            "family must be one of bernoulli, bounded, exponential, gaussian, poisson, got 'cauchy'",
+            "family must be one of bernoulli, bounded, exponential, factorial, gaussian, linear, poisson, got 'cauchy'",
         ),
         ("--means 1 2 --family poisson --variance 2", "poisson takes no parameters, got 'variance'"),
         ("--means 1 2 --variance 0", "variance must be positive, got 0.0 for arm 0"),
@@ -303,13 +323,20 @@ def test_plan_needs_a_family(capsys: Capture) -> None:
             "give --rates, or --floors, --ceilings and --group, not both",
         ),
         ("--means 1 2 --ceilings 0.9 --rates gap --p0 0.5", "give --rates, or --floors, --ceilings and --group"),
-        ("--means 1 2 --ceilings 0.4", "ceilings must sum to at least 1, got 0.8"),
-        ("--means 1 2 --group 0,1", "group must be arms and a floor such as 2,3:0.5, got '0,1'"),
+        ("--means 1 2 --ceilings 0.4", "2 ceilings of 40 % add up to 80 %: that leaves 20 % of the trials for nobody"),
+        ("--means 1 2 --group 0,1", "group must be arms and a share such as 2,3:0.5 or 2,3:0.5..0.6, got '0,1'"),
+        ("--means 1 2 --group 0:..", "group must be arms and a share such as 2,3:0.5 or 2,3:0.5..0.6, got '0:..'"),
+        ("--means 1 2 --group 0:0.5..0.4", "the group 0 has a floor of 50 % but a ceiling of 40 %"),
+        (
+            "--means 1 2 3 --arms old a b --ceilings old=0.3 --group a,b:..0.5",
+            "all arms but 'old' may have at most 50 % together and 'old' at most 30 %: "
+            "that leaves 20 % of the trials for nobody",
+        ),
         ("--means 1 2 --group 0,2:0.5", "groups must hold arms below 2, got arm 2"),
         ("--means 1 2 --arms a b --group a,c:0.5", "a group must hold arms of 'a', 'b', got 'c'"),
         ("--means 1 2 --arms a b --floors c=0.5", "a floor must be for an arm of 'a', 'b', got 'c'"),
         ("--means 1 2 --arms a b --floors a=0.5 0.2", "floors must be numbers, or all by label such as new=0.3, got"),
-        ("--means 1 2 --rates gap", "gap takes p0: "),
+        ("--means 1 2 --rates gap", "gap needs p0, got none"),
         ("--means 1 2 --rates gap --p0 2", "p0 must be in [0, 1], got 2.0"),
         ("--means 1 2 --rates gap --p0 0.5 --temperature 2", "gap takes p0, got 'temperature'"),
         ("--means 1 2 --rates linear --p0 0.5", "rates must be one of bounded, constant, "),
@@ -333,7 +360,10 @@ def test_trials_a_day_must_be_positive(capsys: Capture, rate: str) -> None:
     ("text", "message"),
     [
         ("means = [1.0, 0.0", "question.toml"),
-        ("floors = 3", "question.toml may have the keys arms, means, family, rates, delta, got 'floors'"),
+        (
+            "floors = 3",
+            "question.toml may have the keys arms, means, family, rates, delta, tolerance, goal, control, got 'floors'",
+        ),
         ("means = [1, 0]\narms = 3", "arms must be as many as means (2), got 3"),
         ("means = [1, 0]\narms = ['a', 'b']\nrates = { c = 0.1 }", "must be for an arm of 'a', 'b', got 'c'"),
         ("delta = 0.1", "means are missing: give --means or a file with means"),

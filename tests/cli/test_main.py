@@ -100,7 +100,7 @@ def test_every_command_that_prints_a_result_prints_json(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_computes_can_be_quiet(name: str) -> None:
-    computes = name in ("solve", "plan", "simulate", "reproduce", "doctor", "warm")
+    computes = name in ("solve", "plan", "analyze", "simulate", "compare", "reproduce", "doctor", "warm")
     assert all(("--quiet" in found) == computes for found in flags(name))
 
 

@@ -243,3 +243,34 @@ def test_study_in_the_help_runs(capsys: Capture, study: Path) -> None:
     assert {(row["instance"], row["sampling"], row["stopping"]) for row in found} == {
         ("linear", rule, threshold) for rule in ("f-tas", "top-two") for threshold in ("proved", "paper")
     }
+
+
+# Rules side by side
+
+
+RULES = ("compare", "--rules", "fair_top_two", "uniform_fair", "--means", "3", "0", "--family", "gaussian")
+
+
+def test_compare_runs_rules_on_an_instance(capsys: Capture, tmp_path: Path) -> None:
+    arguments = (*RULES, "--floors", "0.2", "--runs", "5", "--horizon", "300", "--seed", "2", "--quiet")
+    text = run(capsys, *arguments, "--figures", str(tmp_path / "figures"))
+    lines = text.splitlines()
+    assert [line.split()[0] for line in lines[2:4]] == ["fair_top_two", "uniform_fair"]
+    assert lines[-1] == f"figures are in {tmp_path / 'figures'}"
+    assert (tmp_path / "figures" / "frontier.png").exists()
+    form = json.loads(run(capsys, *arguments, "--json"))
+    assert (form["horizon"], form["refused"]) == (300, {})
+    planned = fb.plan([3.0, 0.0], "gaussian", 0.2)
+    runs = fb.simulate(
+        planned.instance, 0.05, fb.sampling.FairTopTwo(), planned.stopping, runs=5, seed=2, maximum_rounds=300
+    )
+    assert form["rules"][0]["regret"] == pytest.approx(runs.regret().mean[0])
+
+
+def test_compare_takes_a_folder_or_rules(capsys: Capture, tmp_path: Path) -> None:
+    assert "give the folder of a study, or --rules and an instance" in complaint(capsys, "compare")
+    both = complaint(capsys, "compare", "folder", "--rules", "all")
+    assert "give the folder of a study, or --rules and an instance" in both
+    assert "--horizon belongs to --rules" in complaint(capsys, "compare", str(tmp_path), "--horizon", "5")
+    assert "means are missing" in complaint(capsys, "compare", "--rules", "all")
+    assert "sampling must be one of" in complaint(capsys, "compare", "--rules", "best", "--means", "1", "0")

@@ -52,7 +52,7 @@ def test_nothing_is_left_to_compile(capsys: Capture) -> None:
     printed = capsys.readouterr()
     found = json.loads(printed.out)
     assert found["kernels"] == len(kernels.kept_kernels())
-    assert "fairbai: 15 of 15: Identifier, means that change" in printed.err
+    assert "fairbai: 16 of 16: analyze" in printed.err
     assert run_python("-c", WORK, FAIRBAI_JIT="background") == "compiled\n"
     assert main(["warm"]) == 0
     assert capsys.readouterr().out.startswith(f"nothing to compile; {found['directory']} has ")

@@ -53,6 +53,7 @@ def test_default_is_the_cell_of_the_paper() -> None:
     assert env.spec.id == "fairbai/WirelessCell-v0"
 
 
+@pytest.mark.system
 def test_known_to_gymnasium_without_an_import() -> None:
     """The module before the colon is imported by gymnasium."""
     code = "import gymnasium; print(gymnasium.make('fairbai.environments:fairbai/WirelessCell-v0').action_space)"

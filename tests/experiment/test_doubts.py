@@ -166,7 +166,7 @@ def test_one_warning_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert [record.name for record in caplog.records] == ["fairbai"]
     first = ident.status().doubts[0]
     assert caplog.records[0].getMessage() == (
-        f"Doubt after {first.trial} trials: {first.reason}. The answer is not proved for such rewards."
+        f"Doubt after {first.trial} trials: {first.reason}. The answer is not proved."
     )
 
 
@@ -268,3 +268,30 @@ def test_revenue_under_a_variance_of_1_is_doubted() -> None:
         untested += status.proved and any("could not be tested" in hint for hint in status.hints)
     assert doubted + untested == 60
     assert doubted >= 50
+
+
+@pytest.mark.parametrize("family", [fb.Gaussian(), fb.Poisson(), fb.Exponential(), fb.Bernoulli()])
+def test_many_rewards_at_once(family: Family) -> None:
+    """The same tests fire after the same trials as if rewards were told one by one."""
+    rng = np.random.default_rng(0)
+    arms = rng.integers(0, 3, 600)
+    rewards = np.where(arms == 1, 5.0, 1.0) * rng.exponential(1.0, 600)
+    if family.kind == "gaussian":
+        rewards = rewards * rng.choice([-1.0, 1.0], 600)
+    elif family.kind != "exponential":
+        rewards = np.floor(rewards) if family.kind == "poisson" else (rewards > 1.0).astype(float)
+    at_once, single = Doubts(family, 3), Doubts(family, 3)
+    at_once.observe_rows(arms, rewards, decided_at=100)
+    for trial, (arm, reward) in enumerate(zip(arms, rewards, strict=True), 1):
+        single.observe(int(arm), float(reward), trial, trial > 100)
+    assert at_once.to_dict() == single.to_dict()
+    assert bool(at_once.found) == (family.kind in ("gaussian", "poisson"))
+
+
+def test_a_smaller_level_takes_longer() -> None:
+    found = []
+    for level in (1e-3, 1e-9):
+        doubts = Doubts(fb.Gaussian(), 2, level)
+        doubts.observe_rows(np.tile([0, 1], 200), np.tile([3.0, 3.0, -3.0, -3.0], 100))
+        found.append(min(one.trial for one in doubts.found.values()))
+    assert found[0] < found[1]

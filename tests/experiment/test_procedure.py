@@ -39,12 +39,15 @@ def test_answer_is_frozen_with_its_evidence() -> None:
     assert one.answer == 0
     assert one.decision is not None
     assert one.decision.round == one.decision.final_round == one.experiment.round
-    glr, threshold = one.glr_and_threshold()
-    assert glr >= threshold
+    before = one.standing()
+    assert before.glr >= before.threshold
+    assert before.confidence is not None
+    assert 0.95 <= before.confidence < 1.0
+    assert before.candidates == (0,)
     one.experiment.count_assigned(1)
     one.experiment.observe(1, 1000.0)
     one.reconsider()
-    assert (one.answer, one.glr_and_threshold()) == (0, (glr, threshold))
+    assert (one.answer, one.standing()) == (0, before)
 
 
 def test_settling_ends_when_every_floor_is_met() -> None:

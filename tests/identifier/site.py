@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import fairbai as fb
+from fairbai.kernels.sampling.rules import earns
 from tests.cases import SAMPLING_RULES, easy_means, proved_families
 
 FAMILIES = proved_families(1.0, [1.0, 0.5, 2.0])
@@ -14,6 +15,8 @@ RULES = [
     fb.sampling.LUCB(delta=1e-9) if isinstance(rule, fb.sampling.LUCB) else rule  # else it leaves arms behind that the
     for rule in SAMPLING_RULES  # threshold still asks for
 ]
+ANSWERING = [rule for rule in RULES if rule.code is None or not earns(rule.code)]
+"""The rules that look for the answer: those that earn may leave arms behind that have no floor, and take for ever."""
 
 
 def name(value: Any) -> str:

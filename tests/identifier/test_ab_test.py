@@ -48,6 +48,7 @@ def test_quick(seed: str) -> None:
     assert max(map(len, printed.splitlines())) <= 110
 
 
+@pytest.mark.system
 def test_same_seed_same_experiment() -> None:
     assert run("--quick") == run("--quick", "--seed", "1") != run("--quick", "--seed", "2")
 

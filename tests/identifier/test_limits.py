@@ -21,7 +21,7 @@ RULES: dict[str, fb.sampling.SamplingRule] = {
     "top-two": TopTwo(),  # knows nothing of limits: settling alone has to meet them
 }
 MEANS = [2.0, 0.5, 0.0, -0.5]
-BOUNDS = Bounds(np.array([0.05, 0.1, 0.0, 0.0]), np.array([0.35, 0.4, 1.0, 0.3]), (((2, 3), 0.45),))
+BOUNDS = Bounds(np.array([0.05, 0.1, 0.0, 0.0]), np.array([0.35, 0.4, 1.0, 0.3]), (((2, 3), 0.45, 0.6),))
 
 
 def rates_of(bounds: Bounds) -> Bounded:
@@ -41,8 +41,10 @@ def stopped(bounds: Bounds, means: list[float], seed: int, **settings: Any) -> f
 def lacking(bounds: Bounds, assigned: np.ndarray) -> float:
     """By how many trials the limits are missed, at most; in trials, so that what is met counts as exactly 0."""
     total = assigned.sum()
-    lacks = [floor * total - assigned[list(arms)].sum() for arms, floor in bounds.groups]
-    return float(max((bounds.floors * total - assigned).max(), (assigned - bounds.ceilings * total).max(), *lacks, 0.0))
+    sums = [(assigned[list(arms)].sum(), floor, ceiling) for arms, floor, ceiling in bounds.groups]
+    outside = [max(floor * total - trials, trials - ceiling * total) for trials, floor, ceiling in sums]
+    arms = max((bounds.floors * total - assigned).max(), (assigned - bounds.ceilings * total).max())
+    return float(max(arms, *outside, 0.0))
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from tests.identifier.site import RULES, Site, name
+from tests.identifier.site import ANSWERING, Site, name
 
 RATES = [
     fb.rates.Constant(0.3),
@@ -24,7 +24,7 @@ RATES = [
     fb.rates.Softmax(0.99, temperature=0.5),
     fb.rates.Custom(lambda means: [0.05, 0.8, 0.1]),
 ]
-rules = pytest.mark.parametrize("rule", RULES, ids=name)
+rules = pytest.mark.parametrize("rule", ANSWERING, ids=name)
 
 
 def least(assigned: np.ndarray, floors: np.ndarray) -> int:

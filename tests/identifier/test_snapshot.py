@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from tests.identifier.site import FAMILIES, RULES, Site, name
+from tests.identifier.site import ANSWERING, FAMILIES, RULES, Site, name
 from tests.processes import run_python
 from tests.testing.test_sampling_rules import Lottery
 
@@ -30,10 +30,14 @@ def through_json(ident: fb.Identifier, **python_code: Any) -> fb.Identifier:
 def test_resumed_experiment_takes_the_very_same_arms(rates: Any, family: Any, rule: Any) -> None:
     """Interrupted at random, with up to ten rewards in flight and some lost, before and after the decision."""
     settings = {"family": family, "rates": rates, "sampling": rule, "seed": 8}
-    whole = Site(fb.Identifier(["a", "b", "c"], delta=0.05, **settings), seed=9, late=10, lost=0.1).run()
+    most = 5000 if rule in ANSWERING else 200
+    whole = Site(fb.Identifier(["a", "b", "c"], delta=0.05, **settings), seed=9, late=10, lost=0.1)
+    while not whole.ident.stopped and len(whole.arms) < most:
+        whole.visit()
+    assert whole.ident.stopped or rule not in ANSWERING
     parts = Site(fb.Identifier(["a", "b", "c"], delta=0.05, **settings), seed=9, late=10, lost=0.1)
     rng = np.random.default_rng(0)
-    while not parts.ident.stopped:
+    while len(parts.arms) < len(whole.arms):
         parts.visit()
         if rng.random() < 0.1:
             parts.ident = through_json(parts.ident)
@@ -83,7 +87,7 @@ json.dump(arms, sys.stdout)
 """
 
 
-@pytest.mark.parametrize("rule", [RULES[0], RULES[5]], ids=name)
+@pytest.mark.parametrize("rule", [RULES[5]], ids=name)
 def test_another_process_goes_on_with_the_same_arms(rule: Any) -> None:
     ident = fb.Identifier(3, delta=1e-9, family=fb.Bernoulli(), rates=RATES[1], sampling=rule, seed=5)
     site = Site(ident, late=8)
@@ -158,7 +162,7 @@ def test_something_else_is_no_snapshot(form: Any) -> None:
         fb.Identifier.from_dict(form)
 
 
-@pytest.mark.parametrize("key", sorted(set(good()) - {"version", "doubts"}))
+@pytest.mark.parametrize("key", sorted(set(good()) - {"version", "doubts", "standing"}))
 def test_missing_key(key: str) -> None:
     form = good()
     del form[key]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import fairbai as fb
-from fairbai.kernels.allocation.arms import least_cost
+from fairbai.kernels.allocation.arms import Problem, least_cost
 from tests.allocation.questions import FAMILIES, as_instance, costs, near
 from tests.oracle.instances import random_instances
 from tests.processes import run_python
@@ -25,13 +27,18 @@ for question in random_instances(sys.argv[1], 65, seed=7):
 """
 
 
+def _problem(means: Any, scales: Any) -> Problem:
+    """Without floors or tolerance."""
+    return Problem(means, scales, np.array([np.ones(means.size), np.zeros(means.size)]), -1, np.zeros(means.size), 1.0)
+
+
 @families
 def test_least_cost_is_the_definition_at_any_weights(family: str) -> None:
     rng = np.random.default_rng(8)
     for question in random_instances(family, 26, seed=8, arms=(2, 6)):
         instance = as_instance(question)
         weights = rng.dirichlet(np.ones(len(question.means)))
-        found = least_cost(instance.family.code, instance.means, instance.scales, weights, question.best)
+        found = least_cost(instance.family.code, _problem(instance.means, instance.scales), weights, question.best)
         assert found == near(costs(question, weights).min(), rel=1e-9), question
 
 
@@ -39,7 +46,7 @@ def test_least_cost_is_the_definition_at_any_weights(family: str) -> None:
 def test_least_cost_without_weight_is_zero(family: str) -> None:
     code = FAMILIES[family].code
     for weights in ([0.0, 0.5, 0.5], [0.5, 0.0, 0.5]):
-        assert least_cost(code, np.array([0.9, 0.5, 0.1]), np.ones(3), np.array(weights), 0) == 0.0
+        assert least_cost(code, _problem(np.array([0.9, 0.5, 0.1]), np.ones(3)), np.array(weights), 0) == 0.0
 
 
 @pytest.mark.slow_without_jit

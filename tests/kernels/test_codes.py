@@ -11,10 +11,11 @@ from fairbai.kernels.config import FAMILY, RULE, STOPPING, Config
 from fairbai.kernels.rates import fill_floors
 from fairbai.kernels.sampling import rules
 from fairbai.kernels.sampling.policies import fill_policy
-from fairbai.kernels.state import MEAN, OBSERVED, SCALARS, STATE_ROWS, SUM
+from fairbai.kernels.state import MEAN, OBSERVED, SUM
 from fairbai.kernels.stopping.scores import penalty
 from fairbai.simulation.scenario import _empty_record, make_scenario
 from tests.cases import SAMPLING_RULES
+from tests.states import empty_scalars, empty_state
 
 UNKNOWN = 99
 ROUNDS = 40
@@ -83,8 +84,8 @@ def test_unknown_sampling_rule_chooses_nothing() -> None:
 
 def test_unknown_sampling_rule_has_no_policy() -> None:
     policy = np.zeros(3)
-    config = Config(0, 0, False, UNKNOWN, 0, 0, 0, 0, 0.0, 1.0, 0.0, 4.0, 1.0, 0.0, 0.0)
-    fill_policy(config, np.zeros((STATE_ROWS, 3)), np.zeros(SCALARS), policy)
+    config = Config(0, 0, False, UNKNOWN, 0, 0, -1, 0, 0, 0.0, 1.0, 0.0, 0.0, 4.0, 1.0, 0.0, 0.0)
+    fill_policy(config, empty_state(3), empty_scalars(), policy)
     assert np.isnan(policy).all()
 
 

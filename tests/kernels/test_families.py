@@ -96,6 +96,7 @@ def test_variance(code: int, expected: float) -> None:
     assert kernels.variance(code, 0.3, 3.0) == near(expected, rel=1e-15)
 
 
+EQUAL = (1.0, 0.0)  # a tie of equal means
 WEIGHTS = [(0.5, 0.5), (0.9, 0.1), (0.001, 0.7), (0.3, 1e-6)]
 
 
@@ -113,7 +114,7 @@ def test_transport_cost_is_the_minimum(
         return float(best_weight * divergence(code, mp.mpf(best_mean), point, best_scale) + weight * own)
 
     least = minimize_scalar(cost, bounds=(mean, best_mean), method="bounded", options={"xatol": 1e-13})
-    found, _ = transport(code, best_mean, best_scale, best_weight, mean, scale, weight)
+    found, _ = transport(code, (best_mean, best_scale, best_weight), (mean, scale, weight), EQUAL)
     assert found == near(least.fun, rel=1e-6)  # as near as a minimiser comes to a minimum at an end
     assert found <= least.fun * (1.0 + 1e-13)
 
@@ -129,7 +130,7 @@ def test_transport_keeps_all_digits(
     best_pull, pull = mp.mpf(best_weight) / best_scale, mp.mpf(weight) / scale
     middle = (best_pull * best + pull * other) / (best_pull + pull)
     to_best, to_other = divergence(code, best, middle, best_scale), divergence(code, other, middle, scale)
-    cost, ratio = transport(code, best_mean, best_scale, best_weight, mean, scale, weight)
+    cost, ratio = transport(code, (best_mean, best_scale, best_weight), (mean, scale, weight), EQUAL)
     assert cost == near(best_weight * to_best + weight * to_other, rel=1e-13)
     assert ratio == near(to_best / to_other, rel=1e-13)
 
@@ -137,12 +138,12 @@ def test_transport_keeps_all_digits(
 @codes
 @pytest.mark.parametrize(("best_weight", "weight"), [(0.0, 0.5), (0.5, 0.0), (0.0, 0.0)])
 def test_transport_is_free_where_an_arm_has_no_weight(code: int, best_weight: float, weight: float) -> None:
-    assert transport(code, 0.6, 1.0, best_weight, 0.5, 1.0, weight)[0] == 0.0
+    assert transport(code, (0.6, 1.0, best_weight), (0.5, 1.0, weight), EQUAL)[0] == 0.0
 
 
 @codes
 def test_transport_is_free_between_equal_means(code: int) -> None:
-    assert transport(code, 0.6, 1.0, 0.5, 0.6, 1.0, 0.5)[0] == 0.0
+    assert transport(code, (0.6, 1.0, 0.5), (0.6, 1.0, 0.5), EQUAL)[0] == 0.0
 
 
 PSI = [1e-9, 1e-3, 0.4, 1.0, 7.0, 1e4, 1e16]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fairbai.kernels.allocation import limits as kernels
 from fairbai.kernels.allocation.arms import Problem, prepare
@@ -22,7 +24,7 @@ def limits_of(bounds: Bounds) -> Limits:
 
 def filled(bounds: Bounds, weights: np.ndarray) -> np.ndarray:
     limits, full = limits_of(bounds), weights.copy()
-    fill_up(limits.ceilings, limits.groups, limits.group_floors, full, np.empty((2, full.size)))
+    fill_up(limits.ceilings, limits.groups, limits.group_floors, limits.group_ceilings, full, np.empty((2, full.size)))
     return full
 
 
@@ -46,6 +48,41 @@ def test_shares_within_the_limits_stay(kind: str) -> None:
         assert filled(bounds, inside) == pytest.approx(inside, abs=1e-12)
 
 
+@st.composite
+def unfinished_shares(draw: st.DrawFn) -> tuple[Bounds, np.ndarray]:
+    """Limits around some shares, with room of any size or none, and shares between the floors and these shares."""
+    arms = draw(st.integers(2, 6))
+    some = st.lists(st.integers(0, 32), min_size=arms, max_size=arms)
+    inside = np.array(draw(some.filter(any)), dtype=float)
+    inside /= inside.sum()
+    part = st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.999999, 1.0]), min_size=arms, max_size=arms)
+    floors, room = inside * draw(part), np.array(draw(part))
+    ceilings = np.maximum(1e-3, inside + room * (1.0 - inside))
+    numbers = draw(st.lists(st.integers(-1, 2), min_size=arms, max_size=arms))
+    groups = []
+    for number in {number for number in numbers if number >= 0}:
+        members = [arm for arm in range(arms) if numbers[arm] == number]
+        total = float(inside[members].sum())
+        floor, ceiling = (draw(st.sampled_from([0.0, 0.3, 1.0])) for _ in range(2))
+        groups.append((tuple(members), total * floor, min(1.0, max(1e-3, total + ceiling * (1.0 - total)))))
+    return Bounds(floors, ceilings, tuple(groups)), floors + (inside - floors) * np.array(draw(part))
+
+
+@given(unfinished_shares())
+def test_shares_are_filled_up_to_all_limits(question: tuple[Bounds, np.ndarray]) -> None:
+    bounds, start = question
+    full = filled(bounds, start)
+    assert np.all(full >= start)
+    assert bounds.excess(full.tolist()) <= 1e-12
+
+
+def test_a_group_ceiling_leaves_the_rest_to_the_others() -> None:
+    """The group takes 0.1 and 0.2 of the room that its ceiling leaves, as the distances are 1 to 2; arm 2 the rest."""
+    bounds = Bounds(np.zeros(3), np.array([0.4, 0.8, 0.7]), (((0, 1), 0.0, 0.3),))
+    assert filled(bounds, np.zeros(3)) == pytest.approx([0.1, 0.2, 0.7], abs=1e-15)
+    assert filled(bounds, np.array([0.2, 0.1, 0.0])) == pytest.approx([0.2, 0.1, 0.7], abs=1e-15)
+
+
 def test_what_is_forced() -> None:
     """Group 0 asks for more than its arms, group 1 for less; 0.1 + 0.3 + 0.25 are forced, and 0.35 left."""
     work = np.empty((2, 5))
@@ -64,14 +101,18 @@ def test_tangents_are_above_the_whole_set(family: int, kind: str) -> None:
         bounds, best, ones = random_bounds(kind, means.tolist(), rng), int(np.argmax(means)), np.ones(means.size)
         limits, workspace = limits_of(bounds), np.empty((kernels.LIMITED_ROWS, means.size))
         spare = forced_shares(limits.floors, limits.groups, limits.group_floors, workspace[kernels.WORK :])
-        arms, _ = prepare(family, Problem(means, ones, limits.floors, spare), workspace)
-        held = kernels.Limits(limits.floors, limits.ceilings, limits.groups, limits.group_floors)
+        arms, _ = prepare(
+            family, Problem(means, ones, np.array([ones, 0.0 * ones]), -1, limits.floors, spare), workspace
+        )
+        held = kernels.Limits(*limits[:5])
+        kernels._fill_room(held, workspace)
         points = list(random_points(bounds, 4, rng))
         for r in (1e-4, 0.03, 0.7, 5.0, 1e3):
             tangent = kernels._tangent(arms, held, r, True, workspace)
             for shares in points:
                 x = shares[best]
-                costs = [transport(family, means[best], 1.0, x, means[a], 1.0, shares[a])[0] for a in range(means.size)]
+                named = (means[best], 1.0, x)
+                costs = [transport(family, named, (means[a], 1.0, shares[a]), (1.0, 0.0))[0] for a in range(means.size)]
                 value = np.delete(costs, best).min()
                 step = arms.level * x - value - tangent.value * r
                 assert value <= tangent.value + tangent.slope * step + 1e-12 * arms.level, (bounds, r)

@@ -10,15 +10,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairbai as fb
-from fairbai.kernels.config import BONUS, RUN, configure
+from fairbai.kernels.config import BONUS, CONTROL, RUN, configure
 from fairbai.kernels.loop.records import Task, give_up, note
 from fairbai.kernels.loop.runs import _custom_floors, floors_by, simulate_runs_with
 from fairbai.kernels.rates import spare_share
 from fairbai.kernels.settling.floors import floor_violation as violation
 from fairbai.kernels.settling.settle import FROZEN, NOT
-from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, ROUND, SCALARS, SLACK, SPARE, STATE_ROWS
+from fairbai.kernels.state import (
+    ASSIGNED,
+    BEST_SCORE,
+    FLOOR,
+    MEAN,
+    OBSERVED,
+    ROUND,
+    SAVED_NAMED,
+    SCALE,
+    SEEN,
+    SLACK,
+    SPARE,
+    UNSEEN,
+)
 from fairbai.simulation.scenario import _empty_record, make_scenario, truth_of
 from tests.simulation.cases import compiled
+from tests.states import empty_scalars, empty_state
 
 # Violation
 
@@ -52,14 +66,16 @@ def test_violation_is_that_of_the_arm_furthest_below() -> None:
 def situation(assigned: list[float], floors: list[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Truth, state and scalars in the middle of a run whose second arm leads."""
     instance = fb.Instance([0.0, 1.0, 0.5], rates=fb.rates.Constant(floors))
-    state, scalars = np.zeros((STATE_ROWS, 3)), np.zeros(SCALARS)
+    state, scalars = empty_state(3), empty_scalars()
     state[ASSIGNED], state[FLOOR], state[MEAN] = assigned, floors, [0.1, 1.1, 0.6]
     scalars[ROUND], scalars[SPARE], scalars[SLACK] = sum(assigned), spare_share(state[FLOOR]), -1.0
     return truth_of(instance), state, scalars
 
 
 LEVELS = np.array([1.0, 2.0, 3.0])
-CONFIG = configure(np.zeros(RUN + 1, dtype=np.int64), np.zeros(BONUS + 1))
+CODES = np.zeros(RUN + 1, dtype=np.int64)
+CODES[CONTROL] = -1
+CONFIG = configure(CODES, np.zeros(BONUS + 1))
 
 
 def task(truth: np.ndarray, settling: int, *grid: float) -> Task:
@@ -118,13 +134,30 @@ def test_histogram_has_steps_of_a_thousandth(assigned: list[float], place: int) 
 
 def test_giving_up() -> None:
     truth, state, scalars = situation([5.0, 4.0, 1.0], [0.1, 0.1, 0.5])
+    scalars[UNSEEN] = 3.0
     record = _empty_record(1, 3, 3, histogram=False, marks=0)
     give_up(CONFIG, task(truth, NOT), state, scalars, record, (0, 1))
     assert record.decided[0].tolist() == [0, 10, 10]
     assert record.stopped[0].tolist() == [0, 10, 10]
     assert record.answers[0].tolist() == [0, -1, -1]
+    assert record.guesses[0].tolist() == [0, -1, -1]
     assert record.violations[0].tolist() == [0.0, 0.4, 0.4]
     assert record.pulls[0].tolist() == [[0, 0, 0], [5, 4, 1], [5, 4, 1]]
+
+
+def test_a_run_that_is_given_up_has_a_guess_with_its_score() -> None:
+    """The heuristic, for which the score is the least GLR less log(1 + log t)."""
+    truth, state, scalars = situation([5.0, 4.0, 1.0], [0.1, 0.1, 0.5])
+    state[OBSERVED], state[SCALE], scalars[SEEN] = state[ASSIGNED], 1.0, 10.0
+    state[BEST_SCORE], scalars[SAVED_NAMED] = -np.inf, -1.0
+    record = _empty_record(1, 3, 3, histogram=False, marks=0)
+    give_up(CONFIG, task(truth, NOT), state, scalars, record, (0, 2))
+    glr = min(0.5 * 1.0**2 / (1 / 5 + 1 / 4), 0.5 * 0.5**2 / (1 / 4 + 1 / 1))
+    assert record.guesses[0].tolist() == [0, 0, 1]
+    assert record.scores[0].tolist() == [0.0, 0.0, pytest.approx(glr - np.log(1.0 + np.log(10.0)))]
+    state[BEST_SCORE, 1] = 2.5
+    give_up(CONFIG, task(truth, NOT), state, scalars, record, (0, 0))
+    assert record.scores[0].tolist() == [2.5, 2.5, 2.5]
 
 
 # Custom floors
@@ -134,7 +167,7 @@ def test_giving_up() -> None:
 @pytest.mark.parametrize("first", [0.0, 2.0])
 def test_custom_floors(arms: int, first: float) -> None:
     """The floors of the function, as the class checks them; for four to six arms it goes wrong above 1."""
-    state, scalars = np.zeros((STATE_ROWS, arms)), np.zeros(SCALARS)
+    state, scalars = empty_state(arms), empty_scalars()
     state[MEAN, 0] = first
     fine = arms in (3, 8) or first == 0.0
     assert _custom_floors(floors_by(compiled), state, scalars) == fine

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from fairbai.kernels.settling.floors import arm_for_floors, floor_violation, owed, settle_floors, trials_to_floors
 from fairbai.kernels.settling.limits import allowed
-from fairbai.kernels.state import ASSIGNED, ROUND, SCALARS, STATE_ROWS
+from fairbai.kernels.state import ASSIGNED, ROUND
+from tests.states import empty_scalars, empty_state
 
 
 def arrays(assigned: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """The state of an experiment of which only the assigned trials matter."""
-    state, scalars = np.zeros((STATE_ROWS, len(assigned))), np.zeros(SCALARS)
+    state, scalars = empty_state(len(assigned)), empty_scalars()
     state[ASSIGNED] = assigned
     scalars[ROUND] = sum(assigned)
     return state, scalars

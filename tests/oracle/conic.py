@@ -54,7 +54,7 @@ def conic_characteristic_time(
         floors: One floor an arm, with a sum of at most 1 that leaves room for every arm.
         family: "gaussian", "bernoulli", "poisson" or "exponential".
         variance: One known variance or one an arm; read for "gaussian" only.
-        bounds: Ceilings and floors of groups besides, if there are any.
+        bounds: Ceilings and groups besides, if there are any.
 
     Returns:
         The characteristic time and the weights.
@@ -132,15 +132,14 @@ class ClarabelGaussian:
 
 
 def limit_rows(bounds: Bounds | None, size: int, columns: int) -> tuple[sparse.csr_matrix, Floats]:
-    """Rows and right sides of ceilings (w <= u) and groups (-sum w <= -g), over so many columns with w the first."""
+    """Rows and right sides of ceilings (w <= u) and groups (-sum w <= -g, sum w <= h); the first columns are w."""
     if bounds is None:
         return sparse.csr_matrix((0, columns)), np.empty(0)
     full = np.flatnonzero(bounds.ceilings < 1.0)
-    members = [np.isin(np.arange(size), arms) for arms, _ in bounds.groups]
-    groups = -np.array(members, dtype=float).reshape(len(members), size)
+    groups, most = bounds.rows()
     rows = sparse.vstack([sparse.eye(size, format="csr")[full], sparse.csr_matrix(groups)], format="csr")
     rows.resize(rows.shape[0], columns)
-    return rows, np.concatenate([bounds.ceilings[full], [-floor for _, floor in bounds.groups]])
+    return rows, np.concatenate([bounds.ceilings[full], most])
 
 
 def _cone_rows(theta: Floats, variances: Floats, best: int, others: NDArray[np.intp], unit: float) -> sparse.csr_matrix:
@@ -258,7 +257,7 @@ def _solved(
         best: The index of the best arm.
         unit: Of the value.
         sums: By name, the coefficients of the weight of the other arm and of the best arm, for every other arm.
-        bounds: Ceilings and floors of groups besides.
+        bounds: Ceilings and groups besides.
         needed: For Gaussian arms, what every other arm needs.
     """
     program = _program(family, floors.size)
@@ -289,7 +288,9 @@ def _within(weights: Any, bounds: Bounds) -> list[Any]:
     """The limits beside the floors; ceilings only where there are any."""
     full = np.flatnonzero(bounds.ceilings < 1.0)
     ceilings = [weights[full] <= bounds.ceilings[full]] if full.size else []
-    return ceilings + [cp.sum(weights[list(arms)]) >= floor for arms, floor in bounds.groups if floor > 0.0]
+    least = [cp.sum(weights[list(arms)]) >= floor for arms, floor, _ in bounds.groups if floor > 0.0]
+    most = [cp.sum(weights[list(arms)]) <= ceiling for arms, _, ceiling in bounds.groups if ceiling < 1.0]
+    return ceilings + least + most
 
 
 def _divergence(family: str, mean: Floats, point: Floats) -> Floats:

@@ -37,7 +37,7 @@ def cutting_plane_characteristic_time(
         floors: One floor an arm, with a sum of at most 1 that leaves room for every arm.
         family: "gaussian", "bernoulli", "poisson" or "exponential".
         variance: One known variance or one an arm; read for "gaussian" only.
-        bounds: Ceilings and floors of groups besides, if there are any.
+        bounds: Ceilings and groups besides, if there are any.
 
     Returns:
         The characteristic time and the weights.
@@ -75,12 +75,11 @@ class _Program:
             self._cut(np.full(floors.size - 1, 10.0 ** (exponent / 2)))
 
     def limit(self, bounds: Bounds, order: NDArray[np.intp]) -> None:
-        """Add the ceilings and the floors of the groups; ``order`` has the best arm first."""
+        """Add the ceilings, and the floors and ceilings of the groups; ``order`` has the best arm first."""
         self.most = bounds.ceilings[order] - self.floors
-        for arms, floor in bounds.groups:
-            members = np.isin(order, arms)
-            self.rows.append(np.append(-members.astype(float), 0.0))
-            self.bounds.append(float(self.floors[members].sum() - floor))
+        for row, most in zip(*bounds.rows(), strict=True):
+            self.rows.append(np.append(row[order], 0.0))
+            self.bounds.append(float(most - row[order] @ self.floors))
 
     def run(self) -> tuple[float, Floats]:
         """Return the value and the excess of every arm over its floor."""

@@ -1,4 +1,4 @@
-"""Random limits that can be met: floors, ceilings and floors of groups; tight, loose, and where nothing is spare."""
+"""Random limits that can be met: floors and ceilings of arms and groups; tight, loose, and with nothing to spare."""
 
 from __future__ import annotations
 
@@ -19,25 +19,49 @@ KINDS = (
     "group of the best arm",
     "groups",
     "all at once",
+    "ceiling of the best arm's group",
+    "ceiling of the challenger's group",
+    "group ceilings",
+    "all at once, with group ceilings",
 )
-EDGES = ("group floors of sum 1", "ceilings of sum 1", "floors that are ceilings", "floors of sum 1", "full group")
+EDGES = (
+    "group floors of sum 1",
+    "ceilings of sum 1",
+    "floors that are ceilings",
+    "floors of sum 1",
+    "full group",
+    "group ceilings of sum 1",
+    "group floors that are ceilings",
+    "group full of floors",
+)
 """With these the limits have no interior, and cone solvers are in trouble."""
 
 WHOLE = 64
 
 
 class Bounds(NamedTuple):
-    """Limits as plain data: one floor and one ceiling per arm, and groups as pairs of arms and floor."""
+    """Limits as plain data: one floor and one ceiling per arm, and groups as arms, floor and ceiling."""
 
     floors: Floats
     ceilings: Floats
-    groups: tuple[tuple[tuple[int, ...], float], ...] = ()
+    groups: tuple[tuple[tuple[int, ...], float, float], ...] = ()
 
     def excess(self, weights: Sequence[float]) -> float:
         """By how much these shares are outside the limits, at most."""
         shares = np.asarray(weights)
-        lacks = [floor - shares[list(arms)].sum() for arms, floor in self.groups]
-        return float(max((self.floors - shares).max(), (shares - self.ceilings).max(), abs(shares.sum() - 1.0), *lacks))
+        sums = [(shares[list(arms)].sum(), floor, ceiling) for arms, floor, ceiling in self.groups]
+        outside = [max(floor - total, total - ceiling) for total, floor, ceiling in sums]
+        arms = max((self.floors - shares).max(), (shares - self.ceilings).max())
+        return float(max(arms, abs(shares.sum() - 1.0), *outside))
+
+    def rows(self) -> tuple[Floats, Floats]:
+        """The groups as rows of A and b in A w <= b: their floors, then those of their ceilings that are below 1."""
+        size = self.floors.size
+        members = np.array([np.isin(np.arange(size), arms) for arms, _, _ in self.groups], dtype=float)
+        floors, ceilings = (np.array([group[place] for group in self.groups]) for place in (1, 2))
+        held = ceilings < 1.0
+        members = members.reshape(len(self.groups), size)
+        return np.vstack([-members, members[held]]), np.concatenate([-floors, ceilings[held]])
 
 
 def random_bounds(kind: str, means: Sequence[float], rng: np.random.Generator) -> Bounds:
@@ -61,7 +85,7 @@ def random_bounds(kind: str, means: Sequence[float], rng: np.random.Generator) -
         ceilings[:] = rng.uniform(1.0 / arms, min(1.0, 2.0 / arms)) if arms > 2 else 0.75
     elif kind == "group of the best arm":
         members = sorted({best, int(rng.integers(arms))})
-        groups = [(tuple(members), float(inside[members].sum()) ** 0.5)]
+        groups = [(tuple(members), float(inside[members].sum()) ** 0.5, 1.0)]
     elif kind == "groups":
         groups = _groups(inside * rng.uniform(0.5, 0.99), rng)
     elif kind == "all at once":
@@ -80,14 +104,40 @@ def random_bounds(kind: str, means: Sequence[float], rng: np.random.Generator) -
     elif kind == "full group":
         members = rng.permutation(arms)[: rng.integers(1, arms)]
         ceilings[members] = inside[members]
-        groups = [(tuple(members.tolist()), float(inside[members].sum()))]
+        groups = [(tuple(members.tolist()), float(inside[members].sum()), 1.0)]
+    elif kind in ("ceiling of the best arm's group", "ceiling of the challenger's group"):
+        first = best if "best" in kind else second
+        members = sorted({first, int(rng.integers(arms))})[: arms - 1]
+        groups = [(tuple(members), 0.0, float(inside[members].sum()) * rng.uniform(0.2, 1.0))]
+    elif kind == "group ceilings":
+        groups = _between(0.0 * inside, inside * rng.uniform(1.001, 1.5), rng, least=2)
+    elif kind == "all at once, with group ceilings":
+        floors = inside * rng.uniform(0.0, 1.0, arms) * rng.integers(0, 2, arms)
+        ceilings = np.minimum(1.0, inside * rng.uniform(1.01, 4.0, arms))
+        least = np.maximum(floors, inside * rng.uniform(0.5, 1.0))
+        groups = _between(least, inside * rng.uniform(1.01, 2.0, arms), rng)
+    elif kind == "group ceilings of sum 1":
+        groups = _between(0.0 * inside, inside, rng, least=2)
+    elif kind == "group floors that are ceilings":
+        groups = _between(inside, inside, rng, least=2)[1:]
+    elif kind == "group full of floors":
+        members = rng.permutation(arms)[: rng.integers(1, arms)]
+        floors[members] = inside[members]
+        groups = [(tuple(members.tolist()), 0.0, float(inside[members].sum()))]
     return Bounds(floors, ceilings, tuple(groups))
 
 
-def _groups(floors: Floats, rng: np.random.Generator) -> list[tuple[tuple[int, ...], float]]:
+def _groups(floors: Floats, rng: np.random.Generator) -> list[tuple[tuple[int, ...], float, float]]:
     """All arms in groups, with the sums of these floors."""
-    parts = np.array_split(rng.permutation(floors.size), rng.integers(1, floors.size + 1))
-    return [(tuple(part.tolist()), float(floors[part].sum())) for part in parts]
+    return _between(floors, np.full(floors.size, np.inf), rng)
+
+
+def _between(
+    floors: Floats, ceilings: Floats, rng: np.random.Generator, least: int = 1
+) -> list[tuple[tuple[int, ...], float, float]]:
+    """All arms in groups, with the sums of these floors and ceilings."""
+    parts = np.array_split(rng.permutation(floors.size), rng.integers(least, floors.size + 1))
+    return [(tuple(part.tolist()), float(floors[part].sum()), min(1.0, float(ceilings[part].sum()))) for part in parts]
 
 
 def random_points(bounds: Bounds, count: int, rng: np.random.Generator) -> Iterator[Floats]:
@@ -95,10 +145,8 @@ def random_points(bounds: Bounds, count: int, rng: np.random.Generator) -> Itera
     from scipy.optimize import linprog
 
     size = bounds.floors.size
-    rows = [np.isin(np.arange(size), arms) for arms, _ in bounds.groups]
-    extra: dict[str, Any] = {}
-    if rows:
-        extra = {"A_ub": -np.array(rows, dtype=float), "b_ub": [-floor for _, floor in bounds.groups]}
+    rows, most = bounds.rows()
+    extra: dict[str, Any] = {"A_ub": rows, "b_ub": most} if most.size else {}
     limits = list(zip(bounds.floors, bounds.ceilings, strict=True))
     corners = []
     for _ in range(3):

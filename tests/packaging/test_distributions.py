@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import fairbai as fb
-from tests.packaging.smoke import ROOT, build, install, make_environment, pythons, try_out
+from tests.packaging.smoke import ROOT, build, install, make_environment, pythons, run, try_out
 
 pytestmark = pytest.mark.system
 
@@ -39,6 +39,8 @@ def test_wheel_has_every_file_of_the_package(distributions: tuple[Path, Path]) -
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert names == sources()
     assert {"fairbai/py.typed", "fairbai/service/storage/migrations/env.py", "fairbai/reproduction/page.css"} <= names
+    assert {"fairbai/reproduction/data/upworthy.csv", "fairbai/reproduction/data/NOTICE.md"} <= names
+    assert distributions[1].stat().st_size < 1_000_000
 
 
 def test_wheel_says_what_it_is(distributions: tuple[Path, Path]) -> None:
@@ -47,9 +49,11 @@ def test_wheel_says_what_it_is(distributions: tuple[Path, Path]) -> None:
         folder = f"fairbai-{fb.__version__}.dist-info"
         form = email.message_from_bytes(wheel.read(f"{folder}/METADATA"))
         assert "fairbai = fairbai.cli:main" in wheel.read(f"{folder}/entry_points.txt").decode()
-        assert wheel.read(f"{folder}/licenses/LICENSE") == (ROOT / "LICENSE").read_bytes()
+        for file in project["license-files"]:
+            assert wheel.read(f"{folder}/licenses/{file}") == (ROOT / file).read_bytes()
     assert (form["Name"], form["Version"], form["Requires-Python"]) == ("fairbai", fb.__version__, ">=3.11")
     assert form.get_all("Provides-Extra") == sorted(project["optional-dependencies"])
+    assert form["License-Expression"] == project["license"] == "MIT AND CC-BY-4.0"
     assert "Typing :: Typed" in form.get_all("Classifier", [])
 
 
@@ -68,6 +72,8 @@ def test_installed_wheel_works(distributions: tuple[Path, Path], tmp_path: Path)
     (packages / "others.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     place = try_out(python, NUMBA_DISABLE_JIT="1", FAIRBAI_CACHE_DIR=str(tmp_path / "cache"))
     assert Path(place).is_relative_to(packages)
+    code = "from fairbai.reproduction.past.archive_data import archive_tests; print(len(archive_tests()))"
+    assert run(python, "-c", code).strip() == "2491"
 
 
 def test_this_python_is_found() -> None:

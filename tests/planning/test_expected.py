@@ -11,6 +11,7 @@ from fairbai.planning.expected import Forecast, trials_until_stop
 CASES = [
     (fb.Gaussian(), [1.0, 0.6, 0.5, 0.0], 0.0),
     (fb.Gaussian([1.0, 4.0, 1.0]), [1.0, 0.5, 0.0], 0.2),
+    (fb.Gaussian(None, guess=[1.0, 4.0, 1.0]), [1.0, 0.5, 0.0], 0.2),
     (fb.Bernoulli(), [0.3, 0.4, 0.3], 0.2),
     (fb.Bernoulli(), [0.3] * 5 + [0.45], 0.05),
     (fb.Poisson(), [2.0, 1.4, 1.0], 0.2),

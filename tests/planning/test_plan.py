@@ -52,6 +52,7 @@ def test_the_rule_suits_the_expected_trials() -> None:
         fb.rates.Constant([0.1, 0.0, 0.4]),
         fb.rates.Bounded(0.1, 0.5),
         fb.rates.Bounded([0.1, 0.2, 0.1], [0.5, 0.4, 0.5], groups=[fb.rates.Group([0, 1], 0.5)]),
+        fb.rates.Bounded(0.1, groups=[fb.rates.Group([0, 1], 0.5, 0.6)]),
         fb.rates.Gap(0.5),
         fb.rates.Custom(lambda means: 0.2),
     ],
@@ -72,6 +73,26 @@ def test_charts_are_what_plotly_takes(rates: fb.rates.Rate) -> None:
         assert math.isclose(proved["y"][place], found.proved, rel_tol=1e-3)
         assert proved["x"] == sorted(proved["x"])
         assert len(proved["x"]) > 3
+
+
+def test_a_plan_says_what_its_limits_imply() -> None:
+    group = fb.rates.Group(["a", "b"], ceiling=0.5)
+    rates = fb.rates.Bounded([0.3, 0.0, 0.0], groups=[group])
+    found = plan([0.1, 0.12, 0.11], "bernoulli", rates, arms=["control", "a", "b"])
+    (sentence,) = found.implied
+    assert sentence.endswith("as all others together may have at most 50 %, it gets at least 50 %")
+    assert f"These limits imply more than they say:\n- {sentence}.\n" in repr(found)
+    assert planned(fb.rates.Constant(0.1)).implied == []
+    assert "imply" not in repr(planned(fb.rates.Bounded(0.1, 0.5)))
+
+
+def test_a_plan_lists_the_first_few_implications() -> None:
+    means = [0.1 + 0.01 * arm for arm in range(8)]
+    found = plan(fb.Instance(means, fb.Bernoulli(), fb.rates.Bounded(0.1, 0.5)))
+    assert len(found.implied) == 8
+    lines = [line for line in repr(found).splitlines() if line.startswith("- ")]
+    assert len(lines) == 6
+    assert lines[-1] == "- and 3 more."
 
 
 def test_the_curve_rises_with_the_floor() -> None:
@@ -207,3 +228,15 @@ def test_the_stop_for_means_that_change() -> None:
     ):
         assert other.design_based is None
         assert math.isnan(other.drift_proof)
+
+
+def test_what_learning_will_cost() -> None:
+    """The gaps times the shares until the decision; the floors alone give the rest to the best arm."""
+    found = fb.plan([2.0, 1.0, 0.0], "gaussian", [0.1, 0.2, 0.3])
+    shares = found.fair.weights
+    assert found.regret == pytest.approx(found.proved * (shares[1] + 2.0 * shares[2]))
+    assert found.floors_regret == pytest.approx(found.proved * (0.2 + 2.0 * 0.3))
+    assert found.to_dict()["regret"] == {"until_decision": found.regret, "floors": found.floors_regret}
+    assert "other arms than the best forgo about" in repr(found)
+    less = fb.plan([0.0, 1.0, 2.0], "gaussian", [0.1, 0.2, 0.3], goal="min")
+    assert less.regret == pytest.approx(found.regret)

@@ -115,5 +115,7 @@ def test_a_page_without_that_chapter(tmp_path: Path) -> None:
 
 def test_long_tables_are_closed_until_they_are_asked_for() -> None:
     rows = [[str(number), "1"] for number in range(LONG + 1)]
-    assert _table(Table("t", "Many", ["a", "b"], rows)).startswith(f"<details><summary>Many: {LONG + 1} rows</summary>")
-    assert "<details>" not in _table(Table("t", "Few", ["a", "b"], rows[:LONG]))
+    assert _table(Table("t", "Many", ["a", "b"], rows), "past").startswith(
+        f"<details><summary>Many: {LONG + 1} rows</summary>"
+    )
+    assert "<details>" not in _table(Table("t", "Few", ["a", "b"], rows[:LONG]), "past")

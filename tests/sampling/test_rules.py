@@ -42,10 +42,10 @@ def test_one_rule_serves_many_experiments(rule: SamplingRule) -> None:
 def test_seeds(rule: SamplingRule) -> None:
     """The same seed gives the same arms, another seed other arms, if the rule is random."""
     first, again, other = (identifier(3, rule, rates=fb.rates.Constant(0.2), seed=seed) for seed in (1, 1, 2))
-    for ident in (first, again, other):
-        ident.ask(20)
+    arms = [ident.ask(20) for ident in (first, again, other)]
+    for ident, before in zip((first, again, other), arms, strict=True):
         ident.tell([0, 1, 2], [1.0, 0.9, 0.8])
-    arms = [ident.ask(40) for ident in (first, again, other)]
+        before += ident.ask(40)
     assert arms[0] == arms[1]
     assert (arms[0] != arms[2]) == rule.random
 
@@ -65,15 +65,17 @@ def test_the_class_and_its_kernel_say_the_same(rule: SamplingRule) -> None:
     "rates", [fb.rates.Constant(0.2), fb.rates.Bounded(0.1, 0.6, [{"arms": [0, 2], "floor": 0.5}])]
 )
 def test_a_rule_that_is_fair_on_every_path_says_by_how_much(rule: SamplingRule, rates: fb.rates.Constant) -> None:
-    """But for one pull of each arm at the start, which may be more than a ceiling allows."""
+    """But for one pull of each arm at the start, which may be more than a ceiling allows, and rules that take none."""
     bounds = rule.bounds(rates, 4)
     limited = isinstance(rates, fb.rates.Bounded)
-    promised = rule.fairness == "every path" and (not limited or rule.origin == kernels.FROM_POLICY)
+    keeps_limits = rule.takes_limits and rule.origin == kernels.FROM_POLICY
+    promised = rule.fairness == "every path" and (not limited or keeps_limits)
     assert (bounds is not None) == promised
     if bounds is not None:
-        assert len(bounds.behind) == len(bounds.above) == 4
+        assert len(bounds.behind) == 4
+        assert len(bounds.above) == (4 if rule.takes_limits else 0)
         assert len(bounds.groups) == (1 if limited else 0)
-        assert 0.0 < min(bounds.behind) <= max(bounds.behind) < 4.0
+        assert 0.0 < min(bounds.behind) <= max(bounds.behind) < 4.0 + 3.0 * getattr(rule, "eta", 0.0)
 
 
 def test_a_rule_of_a_user_promises_one_round_of_trials_unless_it_says_more() -> None:

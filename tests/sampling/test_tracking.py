@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairbai.kernels.sampling.policies import track
-from fairbai.kernels.state import ASSIGNED, PENALTY, TARGET
+from fairbai.kernels.state import ASSIGNED, TARGET
+from tests.states import empty_state
 
 
 def largest_lag(policies: np.ndarray) -> float:
     """The largest Σ π_a - N_a over time and arms, one row of ``policies`` a trial."""
-    state = np.zeros((PENALTY + 1, policies.shape[1]))
+    state = empty_state(policies.shape[1])
     worst = 0.0
     for policy in policies:
         arm = track(state, policy)
@@ -42,7 +43,7 @@ def test_any_policies(rows: list[list[float]]) -> None:
 @pytest.mark.parametrize("arms", [2, 3, 5, 10])
 def test_bound_is_reached(arms: int) -> None:
     """A policy that spreads over the arms not pulled yet drives the last one to H_K - 1 exactly."""
-    state = np.zeros((PENALTY + 1, arms))
+    state = empty_state(arms)
     for left in range(arms, 1, -1):
         rest = state[ASSIGNED] == 0.0
         state[ASSIGNED, track(state, rest / left)] += 1.0

@@ -47,7 +47,15 @@ class Client:
                 tickets += new
             if tickets and rng.random() < 0.1:
                 self._tell([rng.choice(tickets)], 409, wrong=1.0)
+            self._visit(f"visitor-{rng.randrange(number + 2)}")  # whom other clients know, too
         self._journal.close()
+
+    def _visit(self, unit: str) -> None:
+        status, answer = self._call("ask", {"unit": unit})
+        if status != 200:
+            raise SystemExit(f"an ask must be answered with 200, got {status}: {answer}")
+        (ticket,) = answer["tickets"]
+        self._write({"visited": {unit: [ticket["ticket"], ticket["arm"]]}})
 
     def _tell(self, tickets: list[str], expected: int, wrong: float = 0.0) -> None:
         rewards = [{"ticket": ticket, "reward": reward_of(ticket) + wrong} for ticket in tickets]
@@ -79,8 +87,8 @@ class Client:
 
 
 def reward_of(ticket: str) -> float:
-    """Every ticket has its reward, so that everybody can check it."""
-    return int(ticket) * 37 % 101 / 101
+    """Every ticket has its reward, by its number, so that everybody can check it."""
+    return int(ticket.partition("-")[0]) * 37 % 101 / 101
 
 
 if __name__ == "__main__":

@@ -45,8 +45,12 @@ def build(file: Path, events: int, experiments: int = 100) -> None:
     book = _book(1, trials)
     book.version = 1 + 2 * trials
     _insert(connection, LARGE, "the large one", book, 1.8e9)
-    connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, NULL, ?)", _events(trials))
-    connection.executemany("INSERT INTO tickets VALUES (?, ?, ?, NULL, 0, ?, NULL)", _tickets(trials))
+    connection.executemany(
+        "INSERT INTO events (experiment, sequence, at, kind, data) VALUES (?, ?, ?, ?, ?)", _events(trials)
+    )
+    connection.executemany(
+        "INSERT INTO tickets (experiment, number, arm, waiting, reward) VALUES (?, ?, ?, 0, ?)", _tickets(trials)
+    )
     connection.executemany("INSERT INTO history VALUES (?, ?, ?, ?)", _points(trials))
     connection.commit()
     connection.execute("PRAGMA journal_mode = WAL")

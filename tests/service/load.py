@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,17 +85,27 @@ class Load:
 
 @dataclass
 class Acknowledged:
-    """What clients were told."""
+    """What clients were told, by the numbers of tickets, and by unit."""
 
     asked: dict[str, str] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
+    units: dict[str, list[str]] = field(default_factory=dict)
+    visits: int = 0
 
     def add(self, line: dict[str, Any]) -> None:
-        """A line of a journal. A ticket is given out once, and told once."""
-        for ticket, arm in line.get("asked", {}).items():
+        """A line of a journal. A ticket is given out once, and told once; a unit has one ticket, and so one arm."""
+        for unit, given in line.get("visited", {}).items():
+            self.visits += 1
+            if unit not in self.units:
+                self.units[unit] = given
+                self.add({"asked": {given[0]: given[1]}})
+            assert self.units[unit] == given
+        for name, arm in line.get("asked", {}).items():
+            ticket = name.partition("-")[0]  # its number, as in the log
             assert ticket not in self.asked
             self.asked[ticket] = arm
-        for ticket in line.get("told", []):
+        for name in line.get("told", []):
+            ticket = name.partition("-")[0]
             assert ticket not in self.told
             self.told.add(ticket)
 
@@ -136,6 +146,7 @@ def check_exact(server: Server, experiment: str, acknowledged: Acknowledged, flo
     assert [ticket for ticket, _ in log.asked] == [str(number) for number in range(len(log.asked))]
     assert dict(log.told) == {ticket: reward_of(ticket) for ticket in acknowledged.told}
     assert len(log.told) == len(acknowledged.told)
+    assert server.call("GET", f"/v1/experiments/{experiment}").body["units"] == len(acknowledged.units)
     check_status(server, experiment, log)
     check_floors([arm for _, arm in log.asked], floor)
 
@@ -154,9 +165,9 @@ def check_status(server: Server, experiment: str, log: Log) -> None:
         assert abs(arm["mean"] - sum(own) / len(own)) < 1e-12 * len(own)
 
 
-def check_floors(arms: list[str], floor: float) -> None:
+def check_floors(arms: list[str], floor: float, names: Sequence[str] = ()) -> None:
     """Fair top-two is never further behind than docs/sampling.md proves."""
-    names = sorted(set(arms))
+    names = names or sorted(set(arms))
     behind = sum(1 / k for k in range(1, len(names))) - 0.5
     counts: Counter[str] = Counter()
     for trials, arm in enumerate(arms, 1):

@@ -25,6 +25,11 @@ class Forked:
     def __init__(self, process: int) -> None:
         self._process = process
 
+    @property
+    def pid(self) -> int:
+        """The id of its process."""
+        return self._process
+
     def poll(self) -> int | None:
         """None as long as it lives."""
         try:

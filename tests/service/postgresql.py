@@ -74,6 +74,27 @@ class Cluster:
             else:
                 return
 
+    def start_again(self, seconds: float = 60.0) -> None:
+        """Start after a kill: the other processes must have noticed it first."""
+        assert self._process is not None
+        self._process.wait(seconds)
+        give_up = time.monotonic() + seconds
+        while True:
+            try:
+                self.start()
+            except AssertionError:
+                if time.monotonic() > give_up:
+                    raise
+                time.sleep(0.2)
+            else:
+                return
+
+    @property
+    def process(self) -> int:
+        """The id of the process that starts all others."""
+        assert self._process is not None
+        return self._process.pid
+
     def stop(self, immediately: bool = False) -> None:
         """Stop: after a checkpoint, or at once and without writing anything, as a crash would."""
         if self._process is not None:

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,12 @@ from fairbai.service.reading.verify import verify
 from fairbai.service.storage.database import open_database
 from tests.service.nursery import Forked, Nursery
 
-# As `fairbai serve`, without the promise that a commit waits for the disk.
+# As `fairbai serve`, without the promise that a commit waits for the disk, and with patience for wrong keys.
 CARELESS = """
 import sys
 from fairbai.service.serve import serve
 from fairbai.service.storage.settings import ServerSettings
-serve(ServerSettings(database=sys.argv[1], synchronous=False), "127.0.0.1", int(sys.argv[2]), 1)
+serve(ServerSettings(database=sys.argv[1], synchronous=False, failures=10**6), "127.0.0.1", int(sys.argv[2]), 1)
 """
 
 
@@ -44,6 +45,8 @@ class Server:
         synchronous: Whether a commit waits for the disk.
         environment: Further variables.
         nursery: What forks it, for a quick start.
+        arguments: Further arguments of `fairbai serve`.
+        descriptors: How many files it may open.
     """
 
     def __init__(
@@ -54,6 +57,8 @@ class Server:
         synchronous: bool = True,
         environment: dict[str, str] | None = None,
         nursery: Nursery | None = None,
+        arguments: Sequence[str] = (),
+        descriptors: int | None = None,
     ) -> None:
         self.url, self.directory, self.port = url, directory, free_port()
         self.key = ""
@@ -62,6 +67,7 @@ class Server:
         self._environment = {**os.environ, "TMPDIR": str(directory), **(environment or {})}
         self._process: subprocess.Popen[bytes] | Forked | None = None
         self._nursery = nursery
+        self._arguments, self._descriptors = list(arguments), descriptors
 
     @property
     def address(self) -> str:
@@ -88,15 +94,23 @@ class Server:
         """Start without waiting."""
         if self._synchronous:
             command = ["-m", "fairbai", "serve", "--database", self.url, "--port", str(self.port)]
-            command += ["--workers", str(self._workers)]
+            command += ["--workers", str(self._workers), *self._arguments]
         else:
             command = ["-c", CARELESS, self.url, str(self.port)]
+        command = [sys.executable, *command]
+        if self._descriptors is not None:
+            command = ["sh", "-c", f'ulimit -n {self._descriptors}; exec "$@"', "sh", *command]
         with self.log.open("ab") as log:
-            process = subprocess.Popen(
-                [sys.executable, *command], stdout=log, stderr=log, cwd=self.directory, env=self._environment
-            )
+            process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.directory, env=self._environment)
         self._process = process
         return process
+
+    @property
+    def memory(self) -> float:
+        """The memory that it takes, in megabytes."""
+        assert isinstance(self._process, subprocess.Popen)
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(re.findall(r"VmRSS:\s*(\d+) kB", status)[0]) / 1e3
 
     def refused(self) -> str:
         """What it says when it does not start."""
@@ -126,9 +140,14 @@ class Server:
         self._process.terminate()
         return self._process.wait(60)
 
-    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+    @property
+    def process(self) -> int | None:
+        """The id of its process, if it was started."""
+        return None if self._process is None else self._process.pid
+
+    def call(self, method: str, path: str, body: Any = None, seconds: float = 60.0, **headers: str) -> Answer:
         """One request on a connection of its own."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
         try:
             sent = None if body is None else json.dumps(body)
             connection.request(method, path, sent, {"Authorization": f"Bearer {self.key}", **headers})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ class AnyCalls(RuleBasedStateMachine):
         assert created.status_code == 201
         self.id = created.json()["id"]
         self.tickets: list[str] = []  # the arm of each
+        self.names: list[str] = []  # what it is told by
         self.told: dict[int, float] = {}
         self.asks: dict[str, Any] = {}  # answers by Idempotency-Key
         self.batches: dict[str, Any] = {}
@@ -89,7 +91,9 @@ class AnyCalls(RuleBasedStateMachine):
         assert answer.status_code == 200
         given = answer.json()["tickets"]
         first = len(self.tickets)
-        assert [ticket["ticket"] for ticket in given] == [str(number) for number in range(first, first + len(given))]
+        names = [ticket["ticket"] for ticket in given]
+        assert [name.split("-")[0] for name in names] == [str(number) for number in range(first, first + len(given))]
+        self.names += names
         assert len(given) == n or (self.answer["decided"] and 1 <= len(given) < n)
         self.tickets += [ticket["arm"] for ticket in given]
         if self.answer["decided"]:  # then these may be the last that were lacking, and nobody said so
@@ -109,6 +113,9 @@ class AnyCalls(RuleBasedStateMachine):
             served = self.does("tell", {"rewards": [{"ticket": ticket, "reward": 1.0}]})
             assert (served.status_code, served.json()["counted"]) == (200, 0)
 
+    def _told(self, number: int, reward: float) -> dict[str, Any]:
+        return {"ticket": self.names[number], "reward": reward}
+
     @precondition(lambda self: self.tickets)
     @rule(data=st.data(), lift=st.booleans())
     def tell(self, data: st.DataObject, lift: bool) -> None:
@@ -118,7 +125,7 @@ class AnyCalls(RuleBasedStateMachine):
             number: data.draw(REWARDS) + 20.0 * (lift and self.tickets[number] == "a") for number in sorted(set(chosen))
         }
         rewards = {number: self.told.get(number, reward) for number, reward in fresh.items()}
-        answer = self.does("tell", {"rewards": [_told(number, rewards[number]) for number in chosen]})
+        answer = self.does("tell", {"rewards": [self._told(number, rewards[number]) for number in chosen]})
         assert answer.status_code == 200
         assert answer.json()["accepted"] == len(chosen)
         assert answer.json()["counted"] == len(set(rewards) - set(self.told))
@@ -131,7 +138,7 @@ class AnyCalls(RuleBasedStateMachine):
         """And rewards beside it, none of which may be counted."""
         wrong = data.draw(st.sampled_from(sorted(self.told)))
         others = [number for number in range(len(self.tickets)) if number not in self.told][:3]
-        rewards = [_told(number, 0.5) for number in others] + [_told(wrong, self.told[wrong] + 1.0)]
+        rewards = [self._told(number, 0.5) for number in others] + [self._told(wrong, self.told[wrong] + 1.0)]
         answer = self.does("tell", {"rewards": rewards})
         assert (answer.status_code, answer.json()["reward"]) == (409, self.told[wrong])
 
@@ -140,9 +147,21 @@ class AnyCalls(RuleBasedStateMachine):
         | st.integers(10**6, 10**14).map(str)
     )
     def tell_an_unknown_ticket(self, ticket: str) -> None:
-        others = [_told(number, 0.5) for number in range(len(self.tickets)) if number not in self.told][:3]
+        others = [self._told(number, 0.5) for number in range(len(self.tickets)) if number not in self.told][:3]
         answer = self.does("tell", {"rewards": [*others, {"ticket": ticket, "reward": 0.5}]})
         assert answer.status_code == 404
+
+    @precondition(lambda self: self.tickets)
+    @rule(data=st.data(), token=st.binary(min_size=8, max_size=8))
+    def tell_a_forged_ticket(self, data: st.DataObject, token: bytes) -> None:
+        """Beside rewards that are right, none of which may be counted."""
+        number = data.draw(st.integers(0, len(self.tickets) + 3))
+        bare = {"ticket": str(number), "reward": 0.5}
+        others = [self._told(number, 0.5) for number in range(len(self.tickets)) if number not in self.told][:3]
+        forged = {"ticket": f"{number}-{urlsafe_b64encode(token)[:11].decode()}", "reward": 0.5}
+        assert self.does("tell", {"rewards": [*others, forged]}).status_code == 410
+        refused = self.does("tell", {"rewards": [*others, bare]})
+        assert refused.status_code == (410 if number < len(self.tickets) else 404)
 
     @rule(
         body=st.sampled_from(
@@ -222,10 +241,6 @@ class AnyCalls(RuleBasedStateMachine):
         if hasattr(self, "id"):
             with self.service.app.service.database.reader.connect() as connection:
                 assert verify_experiment(connection, self.id) == []
-
-
-def _told(number: int, reward: float) -> dict[str, Any]:
-    return {"ticket": str(number), "reward": reward}
 
 
 def _padded(body: dict[str, Any]) -> Any:

@@ -6,16 +6,20 @@ import csv
 import io
 import json
 import re
+import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fairbai.client import ExperimentOverError
 from fairbai.client.calls import checked
+from tests.service.earlier import take_back
 from tests.service.running import Local, address, ask, create, play, running, tell
 
-SAID = "Closed by hand after 9 trials, without a decision: “b” was ahead, but need not be best."
+GUESS = "Best guess: “b”, and that is no more than a guess; “a”, “b” and “c” are still in the race."
+SAID = f"Closed by hand without a decision. {GUESS}"
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +60,13 @@ def test_list_does_not_sort_it_as_nearly_decided(client: Local, at: str) -> None
     assert names.index("still running") < names.index("closed by hand")
 
 
-def test_summary_has_a_target_but_no_confidence(client: Local, at: str) -> None:
+def test_summary_has_the_confidence_of_the_close_beside_its_target(client: Local, at: str) -> None:
     summary = read(client, f"{at}/summary")
-    assert summary["sentence"].startswith(SAID)  # then what the doubts are about
+    assert summary["headline"] == SAID == read(client, at)["sentence"]
+    assert summary["sentence"] == f"{SAID} {summary['more']}"  # which says what the doubts are about
     assert (summary["decided"], summary["proved"], summary["best"]) == (False, False, "b")
-    assert summary["target_confidence"] == 0.95
-    assert "confidence" not in summary
+    assert (summary["target_confidence"], summary["confidence"], summary["ended_by"]) == (0.95, 0.0, "closed")
+    assert summary["candidates"] == ["a", "b", "c"]
 
 
 def test_no_ticket_of_a_winner(client: Local, at: str) -> None:
@@ -87,11 +92,11 @@ def test_refusals_do_not_recommend(client: Local, at: str) -> None:
 def test_audit_bounds_no_error(client: Local, at: str) -> None:
     audit = read(client, f"{at}/audit")
     assert (audit["promise"]["proved"], audit["decided_after"]) == (False, None)
-    assert audit["promise"]["sentences"][0] == (
-        "The experiment was closed by hand, without a decision: nothing is guaranteed about the arm that was ahead."
+    assert audit["promise"]["sentences"][0].startswith(
+        "The experiment was closed by hand without a decision: the arm that was ahead is no more than a guess. "
     )
-    assert audit["findings"][0] == SAID
-    assert audit["findings"][1].startswith("Before the close, ")
+    assert audit["findings"][0] == f"After 9 trials: {SAID}"
+    assert audit["findings"][1].startswith("Before the end, ")
 
 
 def test_report_and_figures_name_no_best_arm(client: Local, at: str) -> None:
@@ -100,7 +105,7 @@ def test_report_and_figures_name_no_best_arm(client: Local, at: str) -> None:
     for false in ("(proved)", "95 %", "at most 5 %", "is best,", "for the answer", "best arm"):
         assert false not in page, false
     means = read(client, f"{at}/figures")["figures"]["means"]
-    assert [trace["name"] for trace in means["data"]] == ["ahead at the end", "other arms"]
+    assert [trace["name"] for trace in means["data"]] == ["best guess", "still in the race"]
 
 
 def test_log_and_stream_say_so(client: Local, at: str) -> None:
@@ -125,3 +130,36 @@ def test_closing_after_the_decision_keeps_the_answer(client: Local) -> None:
     detail = client.post(f"{at}/ask", json={}).json()["detail"]
     assert detail == "The experiment was closed; its recommendation is 'a'"
     assert "with 90 % confidence" in read(client, f"{at}/summary")["sentence"]
+
+
+def test_closed_by_an_earlier_version(tmp_path: Path) -> None:
+    """Which did not keep how sure it was, nor the columns that say so in lists."""
+    with running(address(tmp_path)) as client:
+        at, decided = create(client, delta=1e-9), create(client)
+        play(client, at, 5)
+        play(client, decided, 500)
+        client.post(f"{at}/close")
+        before = read(client, at)
+    connection = sqlite3.connect(tmp_path / "test.db")
+    with connection:
+        for name, state in connection.execute("SELECT id, state FROM experiments WHERE closed").fetchall():
+            form = json.loads(state)
+            form["closed"] = {key: form["closed"][key] for key in ("recommendation", "decided")}
+            del form["identifier"]["standing"]
+            form["revision"] = 2
+            connection.execute("UPDATE experiments SET state = ? WHERE id = ?", (json.dumps(form), name))
+    connection.close()
+    take_back(address(tmp_path), "0004")
+    with running(address(tmp_path)) as client:
+        status = read(client, at)
+        assert (status["confidence"], status["candidates"], status["ended_by"]) == (None, None, "closed")
+        named = before["recommendation"]
+        assert status["sentence"] == (
+            f"Closed by hand without a decision. Best guess: “{named}”; how sure that is cannot be said, because an "
+            "earlier version ended it."
+        )
+        listed = {one["id"]: one["ended_by"] for one in read(client, "/v1/experiments")["experiments"]}
+        assert listed == {at.rsplit("/", 1)[1]: "closed", decided.rsplit("/", 1)[1]: "decision"}
+        assert read(client, f"{at}/audit")["promise"]["sentences"][0] == (
+            "The experiment was closed by hand without a decision: nothing is guaranteed about the arm that was ahead."
+        )

@@ -43,6 +43,11 @@ def kill_again_and_again(server: Server, kills: int) -> None:
             server.start()
         acknowledged = clients.end()
     assert len(acknowledged.told) > 20 * kills
+    assert acknowledged.visits > len(acknowledged.units) > kills
+    print(
+        f"{server.url.partition(':')[0]}: {kills} kills, {acknowledged.visits:,} visits of {len(acknowledged.units):,} "
+        "units, each with one ticket and one arm"
+    )
     check_exact(server, experiment, acknowledged)
     command = [sys.executable, "-m", "fairbai", "verify", "--database", server.url]
     said = subprocess.run(command, check=True, capture_output=True, text=True, cwd=server.directory).stdout

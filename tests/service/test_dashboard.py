@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 
 from fairbai import __version__
 from fairbai.problems.short_forms import FAMILY_MISSING
-from fairbai.service.domain import answers
+from fairbai.service.domain import answers, audit_answers
 from fairbai.service.http.answers import Planned
 from fairbai.service.reading.replay import MAX_DIFFERENCE
 from fairbai.service.storage.schema import experiments
@@ -115,15 +115,15 @@ def test_a_difference_instead_of_means(tmp_path: Path) -> None:
         ({"difference": 0.1}, "means must stand alone"),
         ({"means": None, "difference": 0.1}, "means must be given, or difference and baseline"),
         ({"rates": {"kind": "constant", "floor": 0.4}}, "rates must sum to at most 1"),
-        ({"rates": {"kind": "bounded", "floor": 0.1, "ceiling": 0.2}}, "ceilings must sum to at least 1"),
+        ({"rates": {"kind": "bounded", "floor": 0.1, "ceiling": 0.2}}, "3 ceilings of 20 % add up to 60 %"),
         ({"rates": {"kind": "constant", "floor": [0.5, 0.5, 0.0]}}, "nothing is left for 'c'"),
         ({"rates": {"kind": "magic"}}, "rates must be one of"),
         ({"rates": {"d": 0.1}}, "a floor must be for an arm of 'a', 'b', 'c', got 'd'"),
-        ({"rates": {"d": 1.1}}, "rates.labels.d: Input should be less than or equal to 1"),
-        ({"rates": [0.1, True, 0.1]}, "rates.list.1: Input should be a valid number"),
-        ({"rates": True}, "rates: must be one floor for all arms, one per arm, floors by label, or a kind"),
+        ({"rates": {"d": 1.1}}, "rates.d must be at most 1, got 1.1"),
+        ({"rates": [0.1, True, 0.1]}, "rates[1] must be a number, got true"),
+        ({"rates": True}, "rates must be one floor for all arms, one per arm, floors by label, or a kind"),
         ({"family": "cauchy"}, "family must be one of"),
-        ({"family": None}, FAMILY_MISSING),
+        ({"family": None}, FAMILY_MISSING.replace("None", "null")),
         ({"delta": 0.5}, "delta"),
         ({"arms": ["a", "a", "b"]}, "arms must have different labels"),
         ({"arms": [str(number) for number in range(101)]}, "arms"),
@@ -172,11 +172,16 @@ def test_lists_are_filtered_and_sorted(tmp_path: Path) -> None:
         assert names(client, "sort=progress") == ["alpha", "Beta 100%", "gamma_x"]
         for state, expected in (("running", "Beta 100%"), ("decided", "alpha"), ("closed", "gamma_x")):
             assert names(client, f"state={state}") == [expected]
+        for outcome, expected in (("open", "Beta 100%"), ("decided", "alpha"), ("undecided", "gamma_x")):
+            assert names(client, f"outcome={outcome}") == [expected]
+        client.post(f"{decided}/close")  # which leaves it decided
+        assert names(client, "outcome=decided") == ["alpha"]
+        assert names(client, "state=decided") == []
         assert names(client, "search=BETA") == ["Beta 100%"]
         assert names(client, "search=0%25") == ["Beta 100%"]  # a percent sign is a letter like others
         assert names(client, "search=a_x") == ["gamma_x"]
         assert names(client, "search=nothing") == []
-        for wrong in ("state=lost", "sort=luck", "search=%00", "limit=0", f"search={'x' * 201}"):
+        for wrong in ("state=lost", "outcome=lost", "sort=luck", "search=%00", "limit=0", f"search={'x' * 201}"):
             assert client.get(f"/v1/experiments?{wrong}").status_code == 422, wrong
 
 
@@ -237,15 +242,17 @@ def test_sentences_of_running_experiments(tmp_path: Path) -> None:
         assert sentence(client, at) == "No trials yet."
         (ticket,) = ask(client, at)
         tell(client, at, {ticket["ticket"]: 1.0})
-        assert sentence(client, at) == "No decision yet after 1 trial: not every arm has a reward."
+        assert sentence(client, at) == (
+            "If you stop now: no arm can be named, because 2 arms have no reward. No decision yet after 1 trial."
+        )
         tell(client, at, {ticket["ticket"]: 0.001 * number for number, ticket in enumerate(ask(client, at, 5))})
         assert client.get(at).json()["expected_trials_to_go"] is None  # it would be more than 20 times the trials
         assert sentence(client, at).endswith("requires. It is too early to say how many more trials are needed.")
         play(client, at, 10)
         assert client.get(at).json()["expected_trials_to_go"] > 0.0
         assert re.fullmatch(
-            r"No decision yet after \d+ trials: “a” looks best, with \d+ % of the evidence that 99.9 % "
-            r"confidence requires\. About [\d,]+ more trials needed\.",
+            r"If you stop now: “a”, \d+ % sure; .+ still in the race\. No decision yet after \d+ trials: \d+ % of the "
+            r"evidence that 99.9 % confidence requires\. About [\d,]+ more trials needed\.",
             sentence(client, at),
         )
 
@@ -255,7 +262,7 @@ def test_sentence_of_a_tie(tmp_path: Path) -> None:
         at = create(client, family="bernoulli", arms=["a", "b"])
         for _ in range(5):
             tell(client, at, {ticket["ticket"]: 1.0 for ticket in ask(client, at, 4)})
-        assert sentence(client, at) == "No decision yet after 20 trials: “a” and “b” look equally good."
+        assert sentence(client, at).endswith("No decision yet after 20 trials: “a” and “b” look equally good.")
 
 
 def test_sentence_of_a_decision(tmp_path: Path) -> None:
@@ -299,7 +306,7 @@ def test_sentences_of_closed_experiments(tmp_path: Path) -> None:
         for at in (empty, some):
             client.post(f"{at}/close")
         assert sentence(client, empty) == "Closed by hand before the first trial."
-        said = r"Closed by hand after \d+ trials, without a decision: “a” was ahead, but need not be best\."
+        said = r"Closed by hand without a decision\. Best guess: “a”, .+ still in the race\. It had \d+ trials\. .+"
         assert re.fullmatch(said, sentence(client, some))
 
 
@@ -319,7 +326,7 @@ def test_audit_says_what_the_log_says(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
         at = create(client, rates={"kind": "constant", "floor": [0.5, 0.1, 0.2]})
         play(client, at, 500)
-        audit = checked(answers.Audit, client.get(f"{at}/audit"))
+        audit = checked(audit_answers.Audit, client.get(f"{at}/audit"))
         log = list(csv.DictReader(io.StringIO(client.get(f"{at}/events").text)))
         decided = next(int(line["sequence"]) for line in log if line["kind"] == "decided")
         counts, worst = dict.fromkeys("abc", 0), dict.fromkeys("abc", 0.0)
@@ -350,9 +357,10 @@ def test_audits_of_other_promises(tmp_path: Path) -> None:
         groups = [{"arms": [1, 2], "floor": 0.5}]
         limited = create(client, rates={"kind": "bounded", "floor": 0.1, "ceiling": 0.6, "groups": groups})
         play(client, limited, 3)
-        audit = checked(answers.Audit, client.get(f"{limited}/audit"))
+        audit = checked(audit_answers.Audit, client.get(f"{limited}/audit"))
         assert audit["groups"][0]["arms"] == ["b", "c"]
         assert all(arm["above"] is not None for arm in audit["arms"])
+        assert (audit["groups"][0]["ceiling"], audit["groups"][0]["above"]) == (1.0, None)
         plain = create(client, rates="constant", stopping="heuristic")
         audit = client.get(f"{plain}/audit").json()
         assert audit["verdict"] == "No shares were guaranteed."
@@ -360,6 +368,29 @@ def test_audits_of_other_promises(tmp_path: Path) -> None:
             "A decision is wrong with probability at most 10 % (a heuristic target, not proved).",
             "No shares were guaranteed.",
         ]
+
+
+def test_the_audit_of_a_ceiling_of_a_group(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client, rates={"kind": "bounded", "groups": [{"arms": ["b", "c"], "ceiling": 0.4}]})
+        play(client, at, 2000)
+        audit = checked(audit_answers.Audit, client.get(f"{at}/audit"))
+        (group,) = audit["groups"]
+        assert (group["arms"], group["floor"], group["ceiling"]) == (["b", "c"], 0.0, 0.4)
+        assert 0.0 < group["above"] <= group["above_allowed"] == 1.0
+        assert "Until then, no group is ever more than 1.00 trials above its ceiling." in audit["promise"]["sentences"]
+        assert audit["kept"] is True
+        assert "At the end, every ceiling and group limit is met, to less than one trial." in audit["findings"]
+
+
+def test_broken_ceilings_of_groups_are_not_called_kept(tmp_path: Path) -> None:
+    groups = [{"arms": [1, 2], "ceiling": 0.4}]
+    with running(address(tmp_path)) as client:
+        at = create(client, settle=False, rates={"kind": "bounded", "groups": groups})
+        batch = {"batch": "1", "pulls": {"a": 200, "b": 400, "c": 400}, "sums": {"a": 0.0, "b": 400.0, "c": 0.0}}
+        assert client.post(f"{at}/batches", json=batch).json()["stopped"]
+        audit = client.get(f"{at}/audit").json()
+        assert (audit["kept"], audit["verdict"]) == (False, "A guaranteed share was not given.")
 
 
 def test_broken_ceilings_and_groups_are_not_called_kept(tmp_path: Path) -> None:
@@ -385,7 +416,7 @@ def test_shares_to_less_than_a_trial_are_called_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow_without_jit
-@pytest.mark.parametrize("short", [0, 2_000])  # in a process, and in a thread
+@pytest.mark.parametrize("short", [pytest.param(0, marks=pytest.mark.system), 2_000])  # in a process, and in a thread
 def test_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short: int) -> None:
     monkeypatch.setattr("fairbai.service.http.replay.SHORT", short)
     with running(address(tmp_path), "admin") as client:
@@ -395,7 +426,7 @@ def test_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short: int) -> 
         lines = [json.loads(line) for line in client.get(f"{at}/audit/replay").text.splitlines()]
         version = client.get(at).json()["version"]
         assert (lines[-1]["done"], lines[-1]["checked"], lines[-1]["differences"]) == (True, version, [])
-        replay = checked(answers.Audit, client.get(f"{at}/audit"))["replay"]
+        replay = checked(audit_answers.Audit, client.get(f"{at}/audit"))["replay"]
         assert replay["checked"] == replay["of"] == version
         assert f"{version:,} events, no differences" in client.get(f"{at}/report").text
         assert client.get("/v1/experiments/abc/audit/replay").status_code == 404
@@ -469,7 +500,8 @@ def test_report_is_one_file_in_which_labels_are_text(tmp_path: Path) -> None:
         reader.feed(response.text)
         assert reader.tags.count("script") == 3  # the data, plotly.js, and what draws
         assert "img" not in reader.tags
-        for text in (*HOSTILE, "<script>alert(2)</script>", sentence(client, at)):
+        summary = client.get(f"{at}/summary").json()
+        for text in (*HOSTILE, "<script>alert(2)</script>", summary["headline"], summary["more"]):
             assert text in reader.text
         assert not [value for name, value in reader.attributes if name in ("src", "href") or name.startswith("on")]
         assert json.loads(reader.data)["shares"]["data"][0]["x"][0] == "&lt;script&gt;alert(1)&lt;/scrip…"
@@ -488,6 +520,20 @@ def test_settings_of_a_report_are_words(tmp_path: Path) -> None:
         assert "Guaranteed sharesbounded (floor a: 10 %, b: 20 %, c: 10 %; ceiling 60 %; groups b, c: 50 %)" in settings
         assert "Sampling rulefair top two" in settings
         assert "{" not in settings
+        groups = [{"arms": [1, 2], "floor": 0.5, "ceiling": 0.7}, {"arms": [0], "ceiling": 0.4}]
+        reader.feed(client.get(f"{create(client, rates={'kind': 'bounded', 'groups': groups})}/report").text)
+        assert "groups b, c: 50 % to 70 %, a: at most 40 %)" in reader.text
+
+
+def test_what_is_passed_on_has_no_webhook(tmp_path: Path) -> None:
+    """Its address often holds a secret."""
+    with running(address(tmp_path), webhook_hosts=("a.example",), webhook_secret="a secret of tests") as client:
+        at = create(client, webhook="https://a.example/hook-of-tests", retention="30d")
+        assert client.get(at).json()["config"]["webhook"] == "https://a.example/hook-of-tests"
+        assert client.get(f"{at}/audit").json()["settings"]["retention"] == "30d"
+        for call in ("audit", "report"):
+            assert "hook-of-tests" not in client.get(f"{at}/{call}").text
+        assert '>Kept after its end for</th><td class="words">30d<' in client.get(f"{at}/report").text
 
 
 @pytest.mark.parametrize("call", ["figures", "summary", "audit", "report", "stream", "audit/replay"])

@@ -17,10 +17,14 @@ import pytest
 
 from fairbai.cli import main
 from fairbai.service import demo, serve
+from fairbai.service.listening import bind
 from fairbai.service.reading.verify import verify
 from fairbai.service.serve import demo_key
+from fairbai.service.storage import deletions
 from fairbai.service.storage.keys import create_key, list_keys
+from fairbai.service.storage.metrics import Metrics
 from fairbai.service.storage.settings import ServerSettings
+from fairbai.service.writing.writer import Writer
 from tests.service.running import Local, address, opened, running
 from tests.service.server import free_port
 
@@ -69,6 +73,16 @@ def test_a_demonstration_goes_on_after_a_restart(tmp_path: Path, monkeypatch: py
     assert len(found) == 1
 
 
+def test_a_deleted_demonstration_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "PACE", 0.0)
+    with running(address(tmp_path), demo=True) as client:
+        first = client.get("/v1/session").json()["demo"]
+        with client.app.service.database.writer.begin() as connection:
+            deletions.record(connection, first, 1.0, None)  # whose rows were not deleted before the server ended
+    with opened(address(tmp_path)) as database:
+        assert demo.Demo(database, Writer(database, Metrics()))._running() is None
+
+
 def test_every_start_has_a_key_and_ends_the_last_one(tmp_path: Path) -> None:
     with opened(address(tmp_path)) as database:
         create_key(database, "reader", "demo")
@@ -96,7 +110,10 @@ def demonstration(folder: Path, *options: str) -> Iterator[tuple[subprocess.Pope
 
 
 @pytest.mark.slow_without_jit
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 0), pytest.param(signal.SIGTERM, 128 + signal.SIGTERM, marks=pytest.mark.system)],
+)
 def test_it_listens_when_it_says_so_and_leaves_nothing_behind(tmp_path: Path, number: int, code: int) -> None:
     with demonstration(tmp_path) as (process, address, key):
         request = urllib.request.Request(f"{address}readyz", headers={"Authorization": f"Bearer {key}"})
@@ -143,8 +160,9 @@ def test_it_is_for_one_worker(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_the_address_of_the_demonstration_can_be_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, shown: str
 ) -> None:
-    monkeypatch.setattr(serve, "_run_one", lambda host, port, listening: listening())
+    monkeypatch.setattr(serve, "_run_one", lambda settings, sockets, listening: listening())
+    monkeypatch.setattr(serve, "bind", lambda host, port: bind("127.0.0.1", 0))
     monkeypatch.setattr(ServerSettings, "to_environment", lambda _: None)
     said: list[str] = []
     serve.serve(ServerSettings(database=f"sqlite:///{tmp_path}/demo.db", demo=True), host, 8000, 1, said.append)
-    assert f"demo: open http://{shown}:8000/ and sign in with fb_" in said[-1]
+    assert re.fullmatch(rf"demo: open http://{re.escape(shown)}:\d+/ and sign in with fb_\S+", said[-1])

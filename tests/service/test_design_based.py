@@ -310,11 +310,11 @@ def test_bounded_batches_need_squares(client: Local, tmp_path: Path) -> None:
     family = {"kind": "bounded", "low": 0.0, "high": 10.0}
     at = create(client, family=family, stopping="design_based", report_after=60.0, silence=0.0)
     policy = client.get(f"{at}/policy").json()["version"]
-    form = {"batch": "x", "pulls": {"a": 2, "b": 1, "c": 1}, "sums": {"a": 7.0, "b": 2.0}, "policy": policy}
+    form = {"batch": "x", "pulls": {"a": 2, "b": 1, "c": 1}, "sums": {"a": 7.0, "b": 2.0, "c": 0.0}, "policy": policy}
     assert "squares must be given" in client.post(f"{at}/batches", json=form).json()["detail"]
-    squares = {"a": 25.0, "b": 4.0}  # 3 and 4; 2; 0
+    squares = {"a": 25.0, "b": 4.0, "c": 0.0}  # 3 and 4; 2; 0
     assert client.post(f"{at}/batches", json={**form, "squares": squares}).json()["counted"] == 4
-    assert client.post(f"{at}/batches", json={**form, "squares": {"a": 26.0, "b": 4.0}}).status_code == 409
+    assert client.post(f"{at}/batches", json={**form, "squares": {"a": 26.0, "b": 4.0, "c": 0.0}}).status_code == 409
     assert [arm["mean"] for arm in client.get(at).json()["arms"]] == [3.5, 2.0, 0.0]
     tell(client, at, {ticket["ticket"]: 5.0 for ticket in ask(client, at, 3)})  # tickets go on after a batch
     assert client.get(at).json()["observed"] == 7

@@ -56,14 +56,17 @@ def test_writes_fail_for_a_while(start: Start, disk: Path, tmp_path: Path, fault
     assert is_problem(server.call("POST", f"/v1/experiments/{experiment}/ask", {}), expected)
     form = {"name": "x", "arms": ["a", "b"], "delta": 0.1, "family": "bernoulli"}
     assert is_problem(server.call("POST", "/v1/experiments", form), expected)
+    assert is_problem(server.call("GET", "/readyz"), 503)
     assert counts(server, experiment) == before
     broken.unlink()
+    assert server.call("GET", "/readyz").status == 200
     for ticket in tickets:
         assert told(server, experiment, ticket["ticket"]).status == 200
     assert counts(server, experiment)[:2] == (5, 5)
     server.verify()
 
 
+@pytest.mark.system
 def test_a_read_only_file_is_refused_at_the_start(start: Start, sqlite: str, tmp_path: Path) -> None:
     """And says so in a line, without a traceback."""
     start(sqlite).stop()

@@ -35,3 +35,19 @@ def test_with_a_service_of_its_own() -> None:
 def test_with_a_service_that_runs(start: Start, sqlite: str) -> None:
     server = start(sqlite)
     check(run("--url", server.address, "--key", server.key))
+
+
+@pytest.mark.system
+@pytest.mark.slow_without_jit
+def test_a_cell_schedules_its_slots(start: Start, sqlite: str) -> None:
+    server = start(sqlite)
+    arguments = ("-m", "examples.wireless_slots", "--url", server.address, "--key", server.key)
+    printed = run_python(*arguments, cwd=EXAMPLE.parents[1])
+    rows = re.findall(r"^UE \d +([\d,]+) +([\d.]+)% +4% ", printed, re.MULTILINE)
+    assert len(rows) == 10
+    assert all(float(share) >= 4.0 for _, share in rows)
+    total = re.search(r"^([\d,]+) slots in (\d+) reports", printed, re.MULTILINE)
+    assert total is not None
+    assert int(total[1].replace(",", "")) == 200 * int(total[2])
+    assert "delivers most; wrong with probability at most 5% (" in printed
+    assert "Sample ratio: " in printed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
+from fairbai.service.domain import costs, interventions, ranges
 from fairbai.service.reading import export, tickets, verify
 from fairbai.service.storage import logs
 from fairbai.service.storage.logs import part_of_log
@@ -59,6 +61,21 @@ def test_replay_gives_the_stored_state(client: Local, tmp_path: Path) -> None:
     assert differences(tmp_path) == [[], [], []]
 
 
+def test_what_was_allowed_replays_under_smaller_limits(
+    client: Local, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = create(client, family="exponential")
+    given = ask(client, at, 40)
+    tell(client, at, {one["ticket"]: 1.0 for one in given})
+    client.post(f"{at}/batches", json={"batch": "x", "pulls": {"a": 3}, "sums": {"a": 1.5}})
+    client.post(f"{at}/void", json={"tickets": [given[0]["ticket"]], "reason": "x"})
+    monkeypatch.setattr(costs, "MAX_OPERATION", 1e-9)
+    monkeypatch.setattr(ranges, "MIN_POSITIVE", 10.0)
+    monkeypatch.setattr(interventions, "MAX_VOIDS", 0)
+    assert client.post(f"{at}/ask", json={"n": 40}).status_code == 413
+    assert differences(tmp_path) == [[]]
+
+
 @pytest.mark.parametrize(
     ("change", "found"),
     [
@@ -97,6 +114,8 @@ def made_earlier(tmp_path: Path) -> None:
             text = json.dumps(form, separators=(",", ":"))
             connection.execute("UPDATE experiments SET config = ? WHERE id = ?", (text, name))
             connection.execute("UPDATE events SET data = ? WHERE experiment = ? AND kind = 'created'", (text, name))
+        connection.execute("UPDATE events SET hash = NULL")
+        connection.execute("UPDATE experiments SET head = NULL")
     connection.close()
 
 
@@ -128,6 +147,43 @@ def test_damage_to_an_earlier_revision_is_seen(client: Local, tmp_path: Path, ch
     connection.close()
     ((first, *_),) = differences(tmp_path)
     assert found in first
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"lease": 100.0},
+        {"report_after": 100.0},
+        {"report_after": 100.0, "silence": 0.0},
+        {"report_after": 100.0, "silence": 0.0, "stopping": "design_based"},
+    ],
+)
+def test_counts_of_revision_2_are_compared_however_rewards_are_counted(
+    client: Local, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    """Revision 2 did not keep how sure it was, so that the rest of its states differs."""
+    at = create(client, family="bernoulli", **options)
+    tickets = ask(client, at, 40)
+    told = {one["ticket"]: float(number % 2) for number, one in enumerate(tickets)}
+    tell(client, at, dict(list(told.items())[3:30]))
+    expire(client, 1e12)
+    assert tell(client, at, dict(list(told.items())[28:34]))["late"] == 4
+    tell(client, at, {one["ticket"]: 1.0 for one in ask(client, at, 5)})
+    connection = sqlite3.connect(tmp_path / "test.db")
+    with connection:
+        earlier = "replace(replace(state, '\"revision\":3', '\"revision\":2'), '\"standing\":', '\"unknown\":')"
+        connection.execute(f"UPDATE experiments SET state = {earlier}, confidence = NULL")
+    with opened(address(tmp_path)) as database:
+        assert verify.earlier_experiments(database) == [at.rsplit("/", 1)[1]]
+    assert differences(tmp_path) == [[]]
+    client.post(f"{at}/close")
+    assert client.get(at).json()["candidates"] is not None
+    assert differences(tmp_path) == [[]]
+    with connection:
+        connection.execute("UPDATE tickets SET reward = 1 - reward WHERE number = 5")
+    connection.close()
+    ((first, *_),) = differences(tmp_path)
+    assert "ticket 5 is" in first
 
 
 def test_expired_tickets_are_not_pending_and_late_rewards_count(client: Local) -> None:
@@ -219,19 +275,43 @@ def test_long_logs_are_read_in_parts(client: Local, tmp_path: Path, monkeypatch:
 
 
 def test_labels_are_no_formulas_in_a_spreadsheet(client: Local) -> None:
-    labels = ["=1+1", "-10 %", "@x", "+1", "a=b"]
-    at = create(client, arms=labels, rates="constant")
-    ask(client, at, 10)
-    csv_labels = {row["arm"] for row in csv.DictReader(io.StringIO(client.get(f"{at}/events").text))}
-    assert csv_labels == {"'=1+1", "'-10 %", "'@x", "'+1", "a=b", ""}
+    harmless = {
+        "=1+1": "'=1+1",
+        "-10 %": "'-10 %",
+        "@x": "'@x",
+        "+1": "'+1",
+        " =1+1": "' =1+1",
+        "\u3000\u200b=1+1": "'\u3000\u200b=1+1",
+        "＝1+1": "'＝1+1",
+        "＠x": "'＠x",
+        '"=1+1"': '\'"=1+1"',
+        "a;=1+1": "a;'=1+1",  # which spreadsheets split where a comma is the decimal sign
+        'a; "-1"': 'a;\' "-1"',
+        "a|@x": "a|'@x",
+        "a=b": "a=b",
+        "a; b": "a; b",
+        "x - y": "x - y",
+    }
+    at = create(client, arms=list(harmless), rates="constant")
+    ask(client, at, 30)
+    batch = {"batch": 'n;=1+1;"-2', "pulls": {"a=b": 1}, "sums": {"a=b": 1.0}}
+    assert client.post(f"{at}/batches", json=batch).status_code == 200
+    text = client.get(f"{at}/events").text
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert {row["arm"] for row in rows} == {*harmless.values(), ""}
+    for line in text.splitlines():  # however a spreadsheet splits it
+        assert not [cell for cell in re.split("[;|]", line) if re.match(r"[\s\"]*[=+@＝＠-]", cell)]
+    details = [json.loads(row["detail"]) for row in rows if row["detail"]]
     lines = [json.loads(line) for line in client.get(f"{at}/events?format=ndjson").text.splitlines()]
-    assert {line["arm"] for line in lines} == {*labels, None}
+    assert {line["arm"] for line in lines} == {*harmless, None}
+    assert details == [json.loads(line["detail"]) for line in lines if line["detail"]]  # the same, with escapes
+    assert {"batch": 'n;=1+1;"-2'} in details
 
 
 def test_history_has_the_decision_the_stop_and_the_close(client: Local, tmp_path: Path) -> None:
     """Whatever else it leaves out; a point that was kept at the same number of trials gives way."""
     at = create(client)
-    batch = {"batch": "x", "pulls": {"a": 100, "b": 10, "c": 10}, "sums": {"a": 200.0}}
+    batch = {"batch": "x", "pulls": {"a": 100, "b": 10, "c": 10}, "sums": {"a": 200.0, "b": 0.0, "c": 0.0}}
     assert client.post(f"{at}/batches", json=batch).json()["decided"]
     play(client, at, 2000)
     status = client.get(at).json()

@@ -9,17 +9,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import Connection, select, text, update
+from sqlalchemy import Connection, select, update
 
 from fairbai.service.domain.book import Book, encode, new_book
 from fairbai.service.reading.verify import verify
 from fairbai.service.storage.database import open_database
 from fairbai.service.storage.schema import experiments
 from fairbai.service.storage.upgrades import upgrade
+from tests.service.earlier import take_back
 from tests.service.running import Local, address, create, opened, play, running
 
 BOUNDED = {"kind": "bounded", "floor": 0.1, "ceiling": 0.5, "groups": [{"arms": [0, 1], "floor": 0.6}]}
 TRACKED = {"kind": "fair_track_and_stop", "tracking": "cumulative"}
+CROWDED = {"kind": "bounded", "floor": 0.1, "groups": [{"arms": [2, 3], "ceiling": 0.4}, {"arms": [0], "floor": 0.3}]}
 CONFIG = {"delta": 1e-9, "family": "gaussian", "stopping": "mixture", "settle": True, "seed": 1, "lease": None}
 
 
@@ -77,7 +79,43 @@ def test_ceilings_and_groups() -> None:
     assert not late.promises.on_every_path  # one pull of each arm may be more than a ceiling allows
 
 
-@pytest.mark.parametrize("rates", [None, BOUNDED, {"kind": "gap", "p0": 0.5}, "constant"])
+@pytest.mark.parametrize("sampling", ["fair_top_two", {**TRACKED, "start": "policy"}])
+def test_ceilings_of_groups(sampling: Any) -> None:
+    book = book_of(rates=CROWDED, sampling=sampling)
+    given = trials(book, 80, np.random.default_rng(1))
+    counts, above, behind = np.zeros(4), 0.0, 0.0
+    for number, arm in enumerate(given, 1):
+        counts[arm] += 1
+        above = max(above, counts[2:].sum() - 0.4 * number)
+        behind = max(behind, 0.3 * number - counts[0])
+    assert above > 0.0 or sampling != "fair_top_two"  # the other mixes with shares well below the ceiling
+    assert book.promises.group_ceilings == [0.4, 1.0]
+    assert book.promises.groups_above() == pytest.approx([above, 0.0])
+    assert book.promises.groups_behind() == pytest.approx([0.0, behind])
+    assert book.promises.kept_on_every_path()
+    book.promises.assign([3] * 20)  # as if a rule had gone wrong
+    assert book.promises.groups_above()[0] > 10.0
+    assert not book.promises.kept_on_every_path()
+
+
+def test_what_was_written_without_ceilings_of_groups_stays_as_it_is() -> None:
+    form = book_of(rates=BOUNDED).promises.to_dict()
+    assert form is not None
+    assert set(form) == {"behind", "batched", "above", "groups"}
+    crowded = book_of(rates=CROWDED).promises.to_dict()
+    assert crowded is not None
+    assert set(crowded) == {"behind", "batched", "above", "groups", "groups_above"}
+
+
+def test_ceilings_of_groups_at_the_stop_and_in_batches() -> None:
+    book = book_of(rates=CROWDED)
+    book.tell_batch([30, 10, 40, 20], [0.0] * 4)
+    assert book.promises.groups_above() == pytest.approx([20.0, 0.0])
+    assert max(book.promises.beyond([30, 10, 40, 20])) == pytest.approx(20.0)
+    assert max(book.promises.beyond([30, 30, 20, 20])) <= 1e-9
+
+
+@pytest.mark.parametrize("rates", [None, BOUNDED, CROWDED, {"kind": "gap", "p0": 0.5}, "constant"])
 def test_a_book_that_is_read_again_goes_on_the_same(rates: Any) -> None:
     book, rng = book_of(rates=rates), np.random.default_rng(2)
     trials(book, 57, rng)
@@ -159,6 +197,7 @@ def some(client: Local) -> list[str]:
         create(client, arms=["a", "b", "c", "d"], rates=BOUNDED, delta=1e-9),
         create(client, rates="constant"),
         create(client, delta=1e-9),
+        create(client, arms=["a", "b", "c", "d"], rates=CROWDED, delta=1e-9),
     ]
     for number, at in enumerate(found):
         play(client, at, 40, seed=number)
@@ -184,12 +223,13 @@ def test_verify_notices_another_worst(tmp_path: Path) -> None:
         assert [len(differences) for experiment, differences in verify(database) if experiment == name] == [1]
 
 
-@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow_without_jit)])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.system)])
 def test_an_older_database_is_completed_from_its_log(request: pytest.FixtureRequest, kind: str) -> None:
     url = request.getfixturevalue(kind)
     with running(url) as client:
         some(client)
         wanted = client.get("/v1/experiments?sort=name").json()["experiments"]
+    take_back(url, "0001")
     database = open_database(url)
     with database.writer.begin() as connection:
         _make_old(connection)
@@ -199,19 +239,15 @@ def test_an_older_database_is_completed_from_its_log(request: pytest.FixtureRequ
     with running(url) as client:
         found = client.get("/v1/experiments?sort=name").json()["experiments"]
         for line in (*wanted, *found):
-            progress = line.pop("progress")  # whose threshold is that of the last look, or of now
-            assert progress is None or 0.0 <= progress <= 1.0
+            for name in ("progress", "confidence"):  # those of the last look, or of now
+                value = line.pop(name)
+                assert value is None or 0.0 <= value <= 1.0
         assert found == wanted
 
 
 def _make_old(connection: Connection) -> None:
-    """As the first version wrote it."""
+    """States as the first version wrote them."""
     for name, written in connection.execute(select(experiments.c.id, experiments.c.state)).all():
         state = json.loads(written)
         del state["promises"]
         connection.execute(update(experiments).where(experiments.c.id == name).values(state=encode(state)))
-    connection.execute(text("DROP INDEX experiments_looks"))
-    connection.execute(text("ALTER TABLE tickets DROP COLUMN probability"))
-    for column in ("arms", "progress", "floors_kept", "looks_at"):
-        connection.execute(text(f"ALTER TABLE experiments DROP COLUMN {column}"))
-    connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))

@@ -73,7 +73,7 @@ def test_it_answers(client: Local) -> None:
 def test_it_is_refused_as_every_other(client: Local) -> None:
     at = create(client)
     assert client.get("/v1/experiments/nope/lead").json()["detail"] == "No experiment has the id 'nope'"
-    assert client.post(f"{at}/lead", json={}).json()["detail"] == "arm: Field required"
+    assert client.post(f"{at}/lead", json={}).json()["detail"] == "arm must be given"
     anonymous = {"Authorization": ""}
     assert [client.request(method, f"{at}/lead", headers=anonymous).status_code for method in ("GET", "POST")] == [
         401

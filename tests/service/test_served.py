@@ -17,6 +17,7 @@ from fairbai.client import Answer, AsyncClient, Client, ExperimentOverError, Ser
 from fairbai.service.storage import settings
 from tests.service.conftest import Start
 from tests.service.running import address, create, play, running
+from tests.service.server import free_port
 
 
 def reward(arm: str, rng: random.Random) -> float:
@@ -40,7 +41,7 @@ def test_whole_experiment_with_the_client(start: Start, sqlite: str, capsys: pyt
         assert client.experiments()["experiments"][0]["id"] == experiment
         assert client.history(experiment)["points"]
         assert client.events(experiment, "ndjson").count(b'"kind":"told"') == client.status(experiment)["observed"]
-        assert client.close(experiment) == Answer(decided=True, stopped=True, recommendation="b")
+        assert client.close(experiment) == Answer(decided=True, stopped=True, recommendation="b", ended_by="decision")
         with pytest.raises(ServiceError, match="404: No such experiment"):
             client.status("nothing")
     assert server.stop() in (0, -signal.SIGTERM)
@@ -61,7 +62,7 @@ def test_server_that_is_killed_loses_nothing_and_clients_go_on(start: Start, sql
         status = client.status(experiment)
         assert (status["trials"], status["observed"]) == (50, 50)
         assert client.tell(experiment, {ticket: 1.0 for ticket, _ in tickets}).counted == 0
-        assert client.ask(experiment)[0].ticket == "50"
+        assert client.ask(experiment)[0].ticket.startswith("50-")
 
 
 def test_client_repeats_calls_with_the_same_key() -> None:
@@ -119,7 +120,7 @@ def test_async_client(start: Start, sqlite: str) -> None:
             policy = await client.policy(experiment, trials=100)
             assert sum(policy["probabilities"].values()) == pytest.approx(1.0)
             answer = await client.report(experiment, "one", {"a": 500, "b": 500}, {"a": 300, "b": 100})
-            assert answer == Answer(True, True, "a", accepted=1000, counted=1000)
+            assert answer == Answer(True, True, "a", accepted=1000, counted=1000, ended_by="decision")
             with pytest.raises(ExperimentOverError):
                 await client.ask(experiment)
             assert (await client.ask(experiment, 2, serve_winner=True))[1].arm == "a"
@@ -143,13 +144,16 @@ def test_workers_on_sqlite_are_refused(tmp_path: Path, capsys: pytest.CaptureFix
 def test_serve_prints_a_key_once_and_hands_its_settings_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    started: list[tuple[str, int]] = []
-    monkeypatch.setattr("fairbai.service.serve._run_one", lambda host, port, listening: started.append((host, port)))
+    started: list[Any] = []
+    monkeypatch.setattr(
+        "fairbai.service.serve._run_one", lambda _, sockets, __: started.append(sockets[0].getsockname())
+    )
     monkeypatch.setenv(settings.VARIABLE, "{}")  # so that it is put back afterwards
+    port = str(free_port())
     for _ in range(2):
-        assert main(["serve", "--database", address(tmp_path), "--port", "1234"]) == 0
+        assert main(["serve", "--database", address(tmp_path), "--port", port]) == 0
     assert capsys.readouterr().out.count("admin key") == 1
-    assert started == [("127.0.0.1", 1234)] * 2
+    assert started == [("127.0.0.1", int(port))] * 2
     assert settings.ServerSettings.from_environment().database == address(tmp_path)
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import select
 
 from fairbai.service.domain.refusals import Refusal
 from fairbai.service.http import sessions
 from fairbai.service.http.sessions import LOCAL, csrf_token
-from fairbai.service.storage import keys
+from fairbai.service.storage import keyring, schema
 from fairbai.service.storage.keys import create_key, revoke_key
 from tests.service.running import FORM, Local, address, create, opened, running
 
@@ -27,26 +29,67 @@ def anonymous(client: Local) -> str:
     return str(client.http.headers.pop("Authorization").split()[1])
 
 
-def cookie(key: str) -> dict[str, str]:
-    return {"Cookie": f"other=1; fairbai={key}; more=2"}
+def cookie(token: str) -> dict[str, str]:
+    return {"Cookie": f"other=1; fairbai={token}; more=2"}
 
 
-def test_cookie_holds_the_key_and_is_kept_from_scripts_and_other_sites(tmp_path: Path) -> None:
+def session(client: Local, key: str) -> str:
+    """Sign in; returns the token of the session."""
+    given = sign_in(client, key).headers["set-cookie"].split("; ")[0]
+    client.http.cookies.clear()
+    return given.removeprefix("fairbai=")
+
+
+def test_cookie_holds_a_token_and_is_kept_from_scripts_and_other_sites(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
         key = anonymous(client)
         answer = sign_in(client, key, "/plan?x=1")
         assert (answer.status_code, answer.headers["location"]) == (303, "/plan?x=1")
-        name, *flags = answer.headers["set-cookie"].split("; ")
-        assert name == f"fairbai={key}"
+        given, *flags = answer.headers["set-cookie"].split("; ")
+        name, token = given.split("=")
+        assert (name, len(token)) == ("fairbai", 43)
+        assert key.split("_", 2)[2] not in str(answer.headers)
         assert {flag.lower() for flag in flags} == {"httponly", "path=/", "samesite=strict"}
-        assert client.get("/v1/session", headers=cookie(key)).json()["role"] == "admin"
+        assert client.get("/v1/session", headers=cookie(token)).json()["role"] == "admin"
+        assert client.get("/v1/session", headers=cookie(key)).status_code == 401  # as cookies once were
+        assert client.get("/v1/session", headers={"Authorization": f"Bearer {token}"}).status_code == 401
+    assert all(token.encode() not in file.read_bytes() for file in tmp_path.iterdir())
 
 
-def test_cookie_is_secure_over_https(tmp_path: Path) -> None:
+def test_cookie_is_bound_to_the_host_over_https(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
         key = anonymous(client)
         answer = client.post("https://test/sign-in", data={"key": key})
-        assert "secure" in answer.headers["set-cookie"].lower()
+        client.http.cookies.clear()
+        given, *flags = answer.headers["set-cookie"].split("; ")
+        assert given.startswith("__Host-fairbai=")
+        assert {flag.lower() for flag in flags} == {"httponly", "path=/", "samesite=strict", "secure"}
+        token = given.partition("=")[2]
+        assert client.get("https://test/v1/session", headers={"Cookie": given}).status_code == 200
+        assert client.get("https://test/v1/session", headers=cookie(token)).status_code == 401  # anybody may set it
+        assert client.get("http://test/v1/session", headers={"Cookie": given}).status_code == 401
+        gone = client.post("https://test/sign-out", headers={"Cookie": given}).headers["set-cookie"].lower()
+        assert gone.startswith('__host-fairbai="";')
+        assert {"max-age=0", "secure", "path=/"} <= set(gone.split("; "))
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_sessions_end(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    url = request.getfixturevalue(kind)
+    with running(url, session_seconds=3600.0) as client, opened(url) as database:
+        anonymous(client)
+        now = time.time()
+        monkeypatch.setattr(time, "time", lambda: now)  # however long it takes to sign in
+        short = create_key(database, "reader", lifetime=60.0)
+        found = [session(client, key) for key in (create_key(database, "reader"), short)]
+        for passed, codes in ((59.0, [200, 200]), (61.0, [200, 401]), (3599.0, [200, 401]), (3601.0, [401, 401])):
+            monkeypatch.setattr(time, "time", lambda passed=passed: now + passed)
+            assert [client.get("/v1/session", headers=cookie(one)).status_code for one in found] == codes
+        with database.reader.connect() as connection:
+            assert len(connection.execute(select(schema.sessions)).all()) == 2
+        session(client, create_key(database, "reader"))
+        with database.reader.connect() as connection:
+            assert len(connection.execute(select(schema.sessions)).all()) == 1  # those that had expired are gone
 
 
 def test_wrong_keys_are_told_so_and_limited(tmp_path: Path) -> None:
@@ -60,11 +103,26 @@ def test_wrong_keys_are_told_so_and_limited(tmp_path: Path) -> None:
         assert all("set-cookie" not in answer.headers for answer in found)
 
 
-def test_sign_out_removes_the_cookie(tmp_path: Path) -> None:
+def test_sign_out_ends_the_session(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
-        answer = client.post("/sign-out", headers=cookie(anonymous(client)))
+        key = anonymous(client)
+        token, other = session(client, key), session(client, key)
+        assert client.get("/v1/session", headers=cookie(token)).status_code == 200
+        answer = client.post("/sign-out", headers=cookie(token))
         assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
         assert "max-age=0" in answer.headers["set-cookie"].lower()
+        assert client.get("/v1/session", headers=cookie(token)).status_code == 401
+        assert client.get("/v1/session", headers=cookie(other)).status_code == 200
+        assert client.post("/sign-out").status_code == 303
+
+
+def test_sign_in_says_that_a_key_has_expired(tmp_path: Path) -> None:
+    url = address(tmp_path)
+    with running(url) as client, opened(url) as database:
+        anonymous(client)
+        key = create_key(database, "reader", lifetime=0.001)
+        time.sleep(0.01)
+        assert sign_in(client, key).headers["location"] == "/sign-in?expired=1"
 
 
 @pytest.mark.parametrize(
@@ -99,7 +157,7 @@ def test_next_leads_nowhere_else(tmp_path: Path, target: str) -> None:
 
 def test_pages_lead_to_the_sign_in(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
-        key = anonymous(client)
+        key = session(client, anonymous(client))
         answer = client.get("/experiments/0123abcd/audit?x=1")
         assert answer.status_code == 303
         assert answer.headers["location"] == "/sign-in?next=/experiments/0123abcd/audit%3Fx%3D1"
@@ -124,10 +182,20 @@ def test_pages_and_files_have_a_strict_policy(tmp_path: Path) -> None:
             assert headers["referrer-policy"] == "same-origin"
 
 
+def test_other_sites_may_load_the_module_for_edges_only(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        edge, other = (client.get(f"/static/{name}").headers for name in ("edge.js", "api.js"))
+        assert edge["access-control-allow-origin"] == "*"
+        assert edge["cross-origin-resource-policy"] == "cross-origin"
+        assert "access-control-allow-origin" not in other
+        assert other["cross-origin-resource-policy"] == "same-origin"
+
+
 def test_heads_of_pages_and_files(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
         for path in (*PAGES, "/static/style.css"):
-            assert client.request("HEAD", path).headers == client.get(path).headers, path
+            head, get = (client.request(method, path, headers={"X-Request-Id": "same"}) for method in ("HEAD", "GET"))
+            assert head.headers == get.headers, path
         anonymous(client)
         assert client.request("HEAD", "/plan").headers["location"] == "/sign-in?next=/plan"
 
@@ -167,7 +235,7 @@ def test_other_files_are_not_sent(tmp_path: Path, name: str) -> None:
 def test_changes_by_cookie_need_the_token(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
         at = create(client)
-        key = anonymous(client)
+        key = session(client, anonymous(client))
         token = client.get("/v1/session", headers=cookie(key)).json()["csrf"]
         assert token == csrf_token(key)
         for path, body in ((f"{at}/close", None), ("/v1/experiments", FORM), ("/v1/plan", {}), (f"{at}/ask", {})):
@@ -187,10 +255,11 @@ def test_roles_are_the_same_by_cookie(tmp_path: Path) -> None:
     with running(url) as client, opened(url) as database:
         at = create(client)
         anonymous(client)
-        reader = create_key(database, "reader", "the manager")
-        session = client.get("/v1/session", headers=cookie(reader)).json()
-        assert (session["role"], session["name"], session["demo"]) == ("reader", "the manager", None)
-        headers = {**cookie(reader), "X-CSRF-Token": session["csrf"]}
+        reader = session(client, create_key(database, "reader", "the manager"))
+        found = client.get("/v1/session", headers=cookie(reader)).json()
+        assert (found["role"], found["name"], found["demo"]) == ("reader", "the manager", None)
+        assert found["project"] == "default"
+        headers = {**cookie(reader), "X-CSRF-Token": found["csrf"]}
         assert client.post(f"{at}/close", headers=headers).status_code == 403
         assert client.post("/v1/experiments", json=FORM, headers=headers).status_code == 403
         plan = {"arms": ["a", "b"], "means": [0.0, 1.0], "delta": 0.1, "family": "gaussian"}
@@ -198,15 +267,16 @@ def test_roles_are_the_same_by_cookie(tmp_path: Path) -> None:
 
 
 def test_revoking_a_key_ends_its_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "REMEMBERED", 0.0)
+    monkeypatch.setattr(keyring, "REMEMBERED", 0.0)
     url = address(tmp_path)
     with running(url) as client, opened(url) as database:
         anonymous(client)
         key = create_key(database, "reader")
-        assert client.get("/experiments", headers=cookie(key)).status_code == 200
+        token = session(client, key)
+        assert client.get("/experiments", headers=cookie(token)).status_code == 200
         revoke_key(database, key)
-        assert client.get("/experiments", headers=cookie(key)).status_code == 303
-        assert client.get("/v1/session", headers=cookie(key)).status_code == 401
+        assert client.get("/experiments", headers=cookie(token)).status_code == 303
+        assert client.get("/v1/session", headers=cookie(token)).status_code == 401
 
 
 def test_the_header_goes_before_the_cookie(tmp_path: Path) -> None:
@@ -214,7 +284,7 @@ def test_the_header_goes_before_the_cookie(tmp_path: Path) -> None:
     with running(url) as client, opened(url) as database:
         anonymous(client)
         reader, admin = create_key(database, "reader"), create_key(database, "admin")
-        headers: dict[str, Any] = {**cookie(admin), "Authorization": f"Bearer {reader}"}
+        headers: dict[str, Any] = {**cookie(session(client, admin)), "Authorization": f"Bearer {reader}"}
         assert client.get("/v1/session", headers=headers).json()["role"] == "reader"
         headers["Authorization"] = "Basic nonsense"
         assert client.get("/v1/session", headers=headers).status_code == 401

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fairbai.service.http import streams
-from fairbai.service.storage import keys
+from fairbai.service.storage import keyring
 from fairbai.service.storage.keys import create_key, revoke_key
 from tests.service.conftest import Start
 from tests.service.running import Local, address, create, opened, play, running
@@ -115,7 +115,7 @@ def test_streams_end_when_the_service_stops(tmp_path: Path) -> None:
 
 
 def test_streams_end_when_their_key_is_revoked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "REMEMBERED", 0.1)
+    monkeypatch.setattr(keyring, "REMEMBERED", 0.1)
     url = address(tmp_path)
     with running(url) as client, opened(url) as database:
         at = create(client)

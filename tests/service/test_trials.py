@@ -13,6 +13,7 @@ import fairbai as fb
 from fairbai.problems.short_forms import FAMILY_MISSING
 from fairbai.service.domain.book import Book
 from fairbai.service.http.middleware import Authenticate
+from fairbai.service.http.quotas import Quota
 from tests.service.running import FORM, Local, address, ask, create, play, running, tell
 
 
@@ -27,7 +28,7 @@ def test_same_arms_as_an_identifier(client: Local) -> None:
     ident = fb.Identifier(["a", "b", "c"], delta=0.1, family=fb.Gaussian(), rates=fb.rates.Constant(0.2), seed=7)
     for number in range(40):
         (ticket,) = ask(client, at)
-        assert ticket == {"ticket": str(number), "arm": ident.ask()}
+        assert (ticket["ticket"].split("-")[0], ticket["arm"]) == (str(number), ident.ask())
         ident.tell(ticket["arm"], number % 3 - 1.0)
         tell(client, at, {ticket["ticket"]: number % 3 - 1.0})
     status = client.get(at).json()
@@ -194,7 +195,8 @@ def test_close_is_final_and_freezes_the_answer(client: Local) -> None:
     tickets = ask(client, at, 6)
     tell(client, at, {ticket["ticket"]: float(ticket["arm"] == "b") for ticket in tickets[:3]})
     closed = client.post(f"{at}/close").json()
-    assert closed == {"decided": False, "stopped": True, "recommendation": "b"}
+    answer = {"decided": False, "stopped": True, "recommendation": "b", "ended_by": "closed"}
+    assert closed == {**answer, "head": client.get(f"{at}/head").json()["head"]}
     assert client.post(f"{at}/close").json() == closed
     assert client.post(f"{at}/ask", json={}).status_code == 409
     assert client.get(f"{at}/policy").status_code == 409
@@ -223,6 +225,15 @@ def test_no_such_experiment(client: Local) -> None:
             {"kind": "bounded", "floor": {"a": 0.1}, "groups": [{"arms": ["a", "c"], "floor": 0.5}]},
             {"kind": "bounded", "floor": [0.1, 0.0, 0.0], "ceiling": 1.0, "groups": [{"arms": [0, 2], "floor": 0.5}]},
         ),
+        (
+            {"kind": "bounded", "groups": [{"arms": ["b", "c"], "ceiling": 0.5}]},
+            {
+                "kind": "bounded",
+                "floor": 0.0,
+                "ceiling": 1.0,
+                "groups": [{"arms": [1, 2], "floor": 0.0, "ceiling": 0.5}],
+            },
+        ),
     ],
     ids=repr,
 )
@@ -231,12 +242,22 @@ def test_short_forms_are_stored_in_full(client: Local, short: Any, full: dict[st
     assert (config["rates"], config["family"]) == (full, {"kind": "bernoulli"})
 
 
+def test_limits_that_contradict_each_other_are_explained(client: Local) -> None:
+    rates = {"kind": "bounded", "ceiling": {"a": 0.3}, "groups": [{"arms": ["b", "c"], "ceiling": 0.5}]}
+    response = client.post("/v1/experiments", json={**FORM, "rates": rates})
+    assert response.status_code == 422
+    assert response.json()["detail"].endswith(
+        "all arms but 'a' may have at most 50 % together and 'a' at most 30 %: "
+        "that leaves 20 % of the trials for nobody"
+    )
+
+
 @pytest.mark.parametrize("given", [{}, {"family": None}], ids=repr)
 def test_an_experiment_needs_a_family(client: Local, given: dict[str, Any]) -> None:
     form = {name: value for name, value in FORM.items() if name != "family"}
     response = client.post("/v1/experiments", json=form | given)
     assert response.status_code == 422
-    assert response.json()["detail"] == f"body: {FAMILY_MISSING}"
+    assert response.json()["detail"] == FAMILY_MISSING.replace("None", "null")
 
 
 @pytest.mark.parametrize(
@@ -256,6 +277,10 @@ def test_an_experiment_needs_a_family(client: Local, given: dict[str, Any]) -> N
         {"rates": {"d": 0.1}},
         {"rates": [0.1, 0.1]},
         {"rates": {"kind": "bounded", "groups": [{"arms": ["d"], "floor": 0.1}]}},
+        {"rates": {"kind": "bounded", "groups": [{"arms": ["a", "b"]}]}},
+        {"rates": {"kind": "bounded", "groups": [{"arms": ["a", "b"], "ceiling": None}]}},
+        {"rates": {"kind": "bounded", "groups": [{"arms": ["a", "b"], "ceiling": 0.0}]}},
+        {"rates": {"kind": "bounded", "groups": [{"arms": ["a", "b"], "floor": 0.5, "ceiling": 0.4}]}},
         {"settle": {"margin": -1.0}},
         {"settle": {"margin": True}},
         {"settle": {"spread": 1.0}},
@@ -291,11 +316,15 @@ def test_bad_rewards(client: Local, reward: str) -> None:
 def test_fastapi_answers_as_the_fast_lane_does(client: Local) -> None:
     """The fast lane calls ask and tell directly; FastAPI comes to the same endpoints."""
     at = create(client)
-    client.http._transport = httpx.ASGITransport(Authenticate(client.app.fastapi, lambda: client.app.service))
+    client.http._transport = httpx.ASGITransport(
+        Authenticate(client.app.fastapi, lambda: client.app.service, Quota(0.0))
+    )
     (ticket,) = ask(client, at)
-    assert ticket == {"ticket": "0", "arm": "a"}
-    assert tell(client, at, {"0": 1.0})["counted"] == 1
-    assert client.post(f"{at}/tell", json={"rewards": [{"ticket": "0", "reward": 2.0}]}).status_code == 409
+    assert ticket["arm"] == "a"
+    assert tell(client, at, {ticket["ticket"]: 1.0})["counted"] == 1
+    assert client.post(f"{at}/tell", json={"rewards": [{**ticket, "reward": 2.0}]}).status_code == 422
+    again = {"ticket": ticket["ticket"], "reward": 2.0}
+    assert client.post(f"{at}/tell", json={"rewards": [again]}).status_code == 409
     first = client.post(f"{at}/ask", json={"n": 2}, headers={"Idempotency-Key": "x"}).json()
     assert client.post(f"{at}/ask", json={"n": 2}, headers={"Idempotency-Key": "x"}).json() == first
 

@@ -27,7 +27,7 @@ from fairbai.simulation.scenario import make_scenario
 from tests.cases import proved_families
 
 ARRAYS = ("number", "decision_time", "stopping_time", "recommendation", "violation", "pulls", "histogram", "shares")
-ARRAYS += ("glr",)
+ARRAYS += ("glr", "guess", "confidence")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +66,7 @@ RULES: dict[str, SamplingRule] = {
 MEANS = {"gaussian": [1.5, 0.5, 0.0], "poisson": [1.5, 4.0, 1.0], "exponential": [6.0, 1.0, 0.5]}
 FAMILIES: dict[str, tuple[fb.problems.Family, list[float]]] = {
     "gaussian, one variance per arm": (fb.Gaussian([1.0, 0.5, 2.0]), [-0.5, 1.5, 0.0]),
+    "gaussian, unknown variances": (fb.Gaussian(None, guess=[1.0, 0.5, 2.0]), [-0.5, 2.5, 0.0]),
     **{family.kind: (family, MEANS.get(family.kind, [0.4, 0.2, 0.9])) for family in proved_families()},
 }
 
@@ -115,7 +116,7 @@ def rewards_of(
     instance: fb.Instance, seed: int, run: int = 0, drift: fb.drifts.Drift | None = None
 ) -> Callable[[int, int], float]:
     """The reward of an arm in a round (from 0) of a run, in the unit of the rewards."""
-    codes = np.array([instance.family.code, 0, 0, 0, 0, 0, seed, run], dtype=np.int64)
+    codes = np.array([instance.oriented.code, 0, 0, 0, 0, 0, -1, seed, run], dtype=np.int64)
     task = make_scenario(instance, 0.1, None, None, False, 0, 1, drift=drift).task(np.zeros(1), (NOT, 0.0))
     return lambda number, arm: float(draw(codes, task, run, number, arm))
 
@@ -140,7 +141,7 @@ def follow(instance: fb.Instance, most: int, seed: int, run: int = 0, watch: boo
     decided = -1
     while not ident.stopped and (ident.decided or len(arms) < most):
         arms.append(ident.ask())
-        ident.tell(arms[-1], instance.family.in_units(reward(len(arms) - 1, arms[-1])))
+        ident.tell(arms[-1], instance.oriented.in_units(reward(len(arms) - 1, arms[-1])))
         if decided < 0:
             if watch:
                 glr.append(ident.status().glr)

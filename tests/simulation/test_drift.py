@@ -70,9 +70,10 @@ def test_runs_are_kept_with_their_averages(tmp_path: Path) -> None:
 def test_no_drift_is_the_same_as_a_drift_that_goes_nowhere() -> None:
     instance = fb.Instance([0.7, 0.4], fb.Bounded(0.0, 1.0, variance=0.05), rates=0.4)
     one, other = (fb.simulate(instance, 0.1, runs=4, drift=drift) for drift in (None, fb.drifts.Ramp(0.0, 5)))
-    assert_same(one, replace(other, proved=True))
+    assert_same(one, replace(other, proved=True, confidence=one.confidence))
     assert one.proved
     assert not other.proved
+    assert np.isnan(other.confidence).all()
 
 
 RAMP = fb.drifts.Ramp(0.7, 3000)

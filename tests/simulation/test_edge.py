@@ -56,10 +56,11 @@ class Node:
     def __init__(self, seed: int, number: int, arms: int, draws: str) -> None:
         self.seed, self.draws = seed, draws
         self.carry = np.array([two_uniforms(seed, 0, PHASES + number * arms + arm)[0] for arm in range(arms)])
-        self.expected = self.pulls = self.sums = np.zeros(arms)
+        self.expected = self.pulls = self.sums = self.squares = np.zeros(arms)
 
     def serve(self, policy: np.ndarray, first: int, size: int, reward: Any) -> None:
-        self.expected, self.pulls, self.sums = size * policy, np.zeros(policy.size), np.zeros(policy.size)
+        self.expected = size * policy
+        self.pulls, self.sums, self.squares = np.zeros((3, policy.size))
         whole = np.abs(self.expected - self.expected.round()).max() < 1e-9
         quotas = np.repeat(np.arange(policy.size), self.expected.round().astype(int))
         for trial in range(first, first + size):
@@ -72,7 +73,9 @@ class Node:
             else:
                 arm = int(np.searchsorted(np.cumsum(policy), two_uniforms(self.seed, 0, trial)[0], side="right"))
             self.pulls[arm] += 1.0
-            self.sums[arm] += reward(trial, arm)
+            earned = reward(trial, arm)
+            self.sums[arm] += earned
+            self.squares[arm] += earned * earned
 
 
 def served(instance: fb.Instance, rule: str, batch: int, nodes: int, draws: str, ledger: bool, seed: int) -> Any:
@@ -86,7 +89,8 @@ def served(instance: fb.Instance, rule: str, batch: int, nodes: int, draws: str,
     while True:
         node = fleet[report % nodes]
         if report >= nodes:
-            ident.tell_batch(node.pulls, node.sums)
+            squares = node.squares if isinstance(instance.family, fb.Gaussian) else None
+            ident.tell_batch(node.pulls, node.sums, squares)
             node.expected = node.pulls = np.zeros(arms)
         if ident.stopped:
             counted = ident.status().assigned

@@ -16,6 +16,7 @@ OTHERS = {
     "groups of sum 1": Bounded(0.0, 1.0, [Group([0], 0.25), Group([1, 2], 0.75)]),
     "ceilings of sum 1": Bounded(0.0, [0.5, 0.25, 0.25]),
     "a floor that is a ceiling": Bounded([0.5, 0.0, 0.0], [0.5, 1.0, 1.0]),
+    "a ceiling of a group": Bounded([0.0, 0.1, 0.0], 1.0, [Group([0, 1], ceiling=0.6)]),
 }
 
 
@@ -40,6 +41,17 @@ def test_settled_runs_have_no_violation(rule: str) -> None:
     assert (settled.violation == 0.0).all()
     assert (settled.stopping_time >= plain.stopping_time).all()
     assert (settled.stopping_time > plain.stopping_time).any() == (plain.violation > 0.0).any()
+
+
+@pytest.mark.parametrize("rule", ["f-tas", "f-tas cumulative", "uniform", "fair top-two", "tas", "in Python"])
+def test_ceilings_of_groups_are_settled(rule: str) -> None:
+    instance = fb.Instance([3.0, 0.5, 0.0], rates=Bounded(0.05, 1.0, [Group([0, 1], 0.2, 0.6)]))
+    settled = fb.simulate(instance, [0.1, 0.01], RULES[rule], runs=8, settle=True)
+    plain = fb.simulate(instance, [0.1, 0.01], RULES[rule], runs=8)
+    assert (settled.violation == 0.0).all()
+    shares = plain.pulls[..., :2].sum(axis=-1) / plain.stopping_time
+    assert (plain.violation >= shares - 0.6 - 1e-12).all()
+    assert (shares > 0.6).any() or rule not in ("tas", "in Python")
 
 
 def test_violation_is_that_of_the_pulls() -> None:

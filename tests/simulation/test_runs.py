@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +28,19 @@ def test_frame() -> None:
     runs = some(first=5)
     frame = runs.to_pandas()
     names = ["run", "delta", "decision_time", "stopping_time", "recommendation", "correct", "violation", "censored"]
+    names += ["guess", "confidence", "behind"]
     assert list(frame.columns) == [*names, "pulls_0", "pulls_1", "pulls_2"]
     assert frame["run"].tolist() == [5, 5, 6, 6, 7, 7, 8, 8]
     assert frame["delta"].tolist() == [0.3, 0.05] * 4
     for name in names[2:]:
-        assert frame[name].tolist() == getattr(runs, name).ravel().tolist()
+        np.testing.assert_array_equal(frame[name], getattr(runs, name).ravel())
     for index, row in frame.iterrows():
         pulls = runs.pulls[index // 2, index % 2]
         assert row[["pulls_0", "pulls_1", "pulls_2"]].tolist() == pulls.tolist()
     assert frame["correct"].dtype == frame["censored"].dtype == bool
-    assert frame["violation"].dtype == np.float64
-    assert (frame.drop(columns=["delta", "violation", "correct", "censored"]).dtypes == np.int64).all()
+    assert frame["violation"].dtype == frame["confidence"].dtype == np.float64
+    reals = ["delta", "violation", "correct", "censored", "confidence", "behind"]
+    assert (frame.drop(columns=reals).dtypes == np.int64).all()
 
 
 def test_length_and_text() -> None:
@@ -115,6 +118,22 @@ def test_without_the_report_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ImportError, match=r"this needs pyarrow: pip install '\.\[report\]'"):
         runs.save(tmp_path / "runs.parquet")
     assert len(runs.summary().rows) == 2  # needs neither
+
+
+def test_files_of_earlier_versions_have_no_guesses(tmp_path: Path) -> None:
+    runs = replace(some(trace=False), guess=None, confidence=None)
+    runs.save(tmp_path / "runs.parquet")
+    assert "guess" not in pd.read_parquet(tmp_path / "runs.parquet")
+    loaded = fb.Runs.load(tmp_path / "runs.parquet")
+    assert loaded.guess is None
+    assert loaded.confidence is None
+    np.testing.assert_array_equal(loaded.correct, runs.correct)
+    with pytest.raises(ValueError, match="earlier version, which kept no guess"):
+        loaded.guess_correct  # noqa: B018
+    with pytest.raises(ValueError, match="earlier version, which kept no confidence"):
+        loaded.calibration()
+    joined = fb.Runs.join([loaded, some(4, 2, trace=False)])
+    assert (len(joined), joined.guess) == (6, None)
 
 
 # Joined

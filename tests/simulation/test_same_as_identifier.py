@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
 import fairbai as fb
+from fairbai.kernels.sampling.rules import earns
+from fairbai.sampling import SamplingRule
+from tests.cases import SAMPLING_RULES
 from tests.simulation.cases import FAMILIES, RATES, RULES, arms_of, compiled, follow
 
 MOST = 120
@@ -24,6 +28,8 @@ DRAWING = [
     fb.sampling.FairTrackAndStop(start="policy"),
     fb.sampling.UniformFair(start="policy"),
     fb.sampling.PosteriorFair(),
+    fb.sampling.FairThompson(),
+    fb.sampling.StochasticQuota(),
 ]
 BOUNDED_FAMILIES: dict[str, tuple[Any, list[float]]] = {
     "bernoulli": (fb.Bernoulli(), [0.3, 0.5, 0.8]),
@@ -55,8 +61,25 @@ def compare(instance: fb.Instance, rule: Any, seed: int, most: int = MOST, **set
         answer = path.ident.recommendation if path.decided > 0 else -1
         assert plain.recommendation[0, column] == settled.recommendation[0, column] == answer
         assert settled.stopping_time[0, column] == len(path.arms)
-        assert settled.pulls[0, column].tolist() == path.ident.status().assigned.tolist()
+        status = path.ident.status()
+        assert settled.pulls[0, column].tolist() == status.assigned.tolist()
+        named = -1 if status.recommendation is None else status.recommendation
+        assert plain.guess[0, column] == settled.guess[0, column] == named
+        np.testing.assert_array_equal(plain.confidence, settled.confidence)
+        if (
+            plain.proved and status.proved
+        ):  # the same bits, but for rewards that were moved to another interval and back
+            moved = isinstance(instance.family, fb.Bounded)
+            assert plain.confidence[0, column] == pytest.approx(status.confidence, rel=0.0, abs=1e-9 if moved else 0.0)
     assert len(traced) == plain.decision_time.max()
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("rule", [rule for rule in SAMPLING_RULES if earns(rule.code)], ids=lambda rule: rule.kind)
+def test_every_rule_that_earns(rule: SamplingRule) -> None:
+    for seed, (family, rate) in enumerate(itertools.product(FAMILIES, ("constant", "inverse gap"))):
+        kind, means = FAMILIES[family]
+        compare(fb.Instance(means, kind, RATES[rate]), rule, seed, most=60)
 
 
 @pytest.mark.slow_without_jit
@@ -76,7 +99,7 @@ def test_every_rule_on_a_few_rounds(rule: str) -> None:
     compare(fb.Instance(means, kind, list(RATES.values())[place % len(RATES)]), RULES[rule], seed=3, most=25)
 
 
-@pytest.mark.slow_without_jit
+@pytest.mark.long
 def test_custom_rates_that_are_compiled() -> None:
     """By the loop that is compiled for all of them."""
     instance = fb.Instance([1.5, 0.5, 0.0], rates=fb.rates.Custom(compiled))

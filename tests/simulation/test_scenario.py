@@ -62,7 +62,8 @@ def test_runs_with_large_numbers() -> None:
 @families
 def test_runs_and_seeds_differ(family: str) -> None:
     """No two of eight runs, of four seeds, saw the same rewards."""
-    glr = [scenario(family, seed=seed).simulate(0, 2).glr[:, 2] for seed in (0, 1, 2**32, 2**63 - 1)]
+    late = {"deltas": [1e-12], "maximum_rounds": 40, "trace": [40]}  # unknown variances say nothing at first
+    glr = [scenario(family, seed=seed, **late).simulate(0, 2).glr for seed in (0, 1, 2**32, 2**63 - 1)]
     assert len(np.unique(glr)) == 8 or family in ("bernoulli", "bounded")  # whose rewards are few
     assert len(np.unique(glr)) > 2
 
@@ -80,6 +81,7 @@ for family in FAMILIES:
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow_without_jit
 def test_same_bits_without_the_jit() -> None:
     """Every array of runs of every family, with rules that solve, track, compare and bisect."""
@@ -150,7 +152,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"deltas": "small"}, r"delta must be in \(0, 1/2\), got 'small'"),
     ({"deltas": None}, r"delta must be in \(0, 1/2\), got None"),
     ({"sampling": fb.stopping.Mixture()}, "sampling must be a SamplingRule, its kind or its JSON form, got Mixture"),
-    ({"sampling": "fair"}, "sampling must be one of fair_top_two, .*, got 'fair'"),
+    ({"sampling": "fair"}, "sampling must be one of .*fair_top_two, .*, got 'fair'"),
     ({"stopping": fb.sampling.TopTwo()}, "stopping must be a StoppingRule, its kind or its JSON form, got TopTwo"),
     ({"seed": -1}, r"seed must be a whole number from 0 to 2\*\*63 - 1, got -1"),
     ({"seed": 2**63}, r"seed must be a whole number from 0 to 2\*\*63 - 1, got 9223372036854775808"),

@@ -289,6 +289,7 @@ def test_custom_rates_that_return_nonsense_in_the_middle(kind: str) -> None:
         _ = [follow(instance, 50, 0, run, delta=1e-6) for run in range(20)]
 
 
+@pytest.mark.long
 @pytest.mark.slow_without_jit
 def test_compiled_rates_that_return_nonsense_in_the_middle() -> None:
     """The same messages from the compiled loop."""

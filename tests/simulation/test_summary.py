@@ -25,6 +25,7 @@ def a_row(**changes: Any) -> Row:
         "censored": np.zeros(20, dtype=bool),
         "lower_bound": 54.75,
         "proved": True,
+        "regret": (np.linspace(1.0, 2.0, 20), np.linspace(0.0, 1.0, 20)),
     }
     return summarise(**{**given, **changes})
 

@@ -36,6 +36,28 @@ def test_score_is_the_posterior_probability(family: fb.problems.Family, means: l
     assert math.exp(-score) == pytest.approx(losing, abs=5 * math.sqrt(losing / 400_000))
 
 
+@pytest.mark.parametrize("tolerance", [None, 0.02, "10%"])
+def test_below_the_level_a_bound_is_enough(tolerance: float | str | None) -> None:
+    """From the level on the score is exact; below it is a number below it, and not below the truth."""
+    rule, question = fb.stopping.ChanceToWin(0.95, minimum=10), fb.problems.question.Question(tolerance=tolerance)
+    one = Experiment(4, fb.Bernoulli(), None, None, rule, question=question)
+    rng, level = np.random.default_rng(1), rule.level(0.05, 4)
+    exact, bounded = [], []
+    for _ in range(300):
+        counts = rng.integers(20, 2000, 4)
+        one.state[rows.ASSIGNED] = one.state[rows.OBSERVED] = counts
+        one.state[rows.SUM] = rng.binomial(counts, rng.uniform(0.1, 0.2, 4))
+        one.recount()
+        exact.append(one.exact_evidence()[0])
+        bounded.append(one.reconsider(level)[0])
+    truth, found = np.array(exact), np.array(bounded)
+    decided = truth >= level
+    assert 30 < decided.sum() < 270
+    assert (found[decided] == truth[decided]).all()
+    assert (found[~decided] < level).all()
+    assert (found[~decided] >= truth[~decided]).all()
+
+
 def test_it_waits_for_the_minimum_and_ignores_delta() -> None:
     instance = fb.Instance([0.9, 0.1], "bernoulli", rates=0.4)
     for delta in (0.4, 0.001):

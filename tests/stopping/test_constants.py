@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import zeta
 
-from fairbai.stopping.constants import c_exp, c_g
+from fairbai.stopping.constants import c_exp, c_exp_inverse, c_g, c_g_inverse
 
 TABLE = [  # x, C_exp, C_g
     (0.01, 6.22, 1.43),
@@ -103,6 +103,19 @@ def test_both_exceed_x_and_grow(function: object) -> None:
     xs = np.array(MANY)
     assert (values > xs).all()
     assert (np.diff(values[np.argsort(xs)]) > 0.0).all()
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-6, 0.3, 1.2, *MANY])
+def test_inverses(x: float) -> None:
+    assert c_exp_inverse(c_exp(x)) == pytest.approx(x, rel=1e-9, abs=1e-12)
+    assert c_g_inverse(c_g(x)) == pytest.approx(x, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("value", [-10.0, 0.0, 1.0, 1.4, 5.9])
+def test_values_that_are_not_reached(value: float) -> None:
+    """C_exp begins at 5.99; C_g is below a value for negative x too."""
+    assert c_exp_inverse(value) == -math.inf
+    assert c_g(0.0) > value or c_g_inverse(value) > 0.0
 
 
 def test_a_popular_approximation_of_c_exp_is_too_small_to_prove_anything() -> None:

@@ -12,7 +12,7 @@ import fairbai as fb
 from fairbai.experiment.experiment import Experiment
 from fairbai.kernels.families import GAUSSIAN
 from fairbai.kernels.jit import entry
-from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALE, SEEN, START
+from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALARS, SCALE, SEEN, STATE_ROWS, STRETCH
 from fairbai.kernels.stopping.scores import evidence, penalty
 from fairbai.reproduction.past.adversary import fooled
 from fairbai.simulation.scenario import truth_of
@@ -72,7 +72,8 @@ def test_error_is_at_most_delta_with_any_sampling_rule() -> None:
 @entry
 def jump(given, level, gap, looks, rng):
     """The answer for two Gaussian arms pulled in turn, with a look only after ``looks[i]`` pairs; -1 if it has none."""
-    state, scalars = np.zeros((PENALTY + 1, 2)), np.zeros(START + 1)
+    state, scalars = np.zeros((STATE_ROWS, 2)), np.zeros(SCALARS)
+    state[STRETCH] = 1.0
     state[SCALE] = 1.0
     sums, last = np.zeros(2), 0.0
     for pairs in looks:
@@ -106,7 +107,7 @@ def test_heuristic_errs_more_often_than_delta_for_tiny_gaps() -> None:
     assert error(Heuristic(), 1e-2, 10_000) < DELTA / 1.5  # with a gap of a practical size it is cautious
 
 
-@pytest.mark.slow_without_jit
+@pytest.mark.long
 @pytest.mark.parametrize("rule", [pytest.param(rule, marks=marks(rule), id=repr(rule)) for rule in GAUSSIAN_RULES])
 def test_proved_rules_do_not_err_for_tiny_gaps(rule: StoppingRule) -> None:
     """The very paths on which the heuristic fails; the standard error is below 0.007."""

@@ -11,16 +11,17 @@ import pytest
 
 import fairbai as fb
 from fairbai.experiment.design import averages, prepared
-from fairbai.kernels.state import SCALARS, STATE_ROWS, UNSEEN
+from fairbai.kernels.state import UNSEEN
 from fairbai.kernels.stopping import design as kernels
 from fairbai.stopping import DesignBased
+from tests.states import empty_scalars, empty_state
 
 Trials = list[tuple[int, float, np.ndarray]]
 
 
 def empty(rule: DesignBased, least: Any) -> tuple[np.ndarray, np.ndarray]:
     """The arrays of an experiment without trials."""
-    return prepared(rule, np.array(least), np.zeros((STATE_ROWS, len(least))), np.zeros(SCALARS))
+    return prepared(rule, np.array(least), empty_state(len(least)), empty_scalars())
 
 
 def counted(rule: DesignBased, least: Any, trials: Trials) -> tuple[np.ndarray, np.ndarray]:
@@ -91,18 +92,18 @@ def test_the_kernel_is_the_definition(least: list[float], binary: bool) -> None:
         assert kernels._at_most(state, scalars, a, b) >= naive - 1e-9
     best = kernels.leader(state)
     scores = [naive_score(rule, least, trials, best, b) for b in range(len(least)) if b != best]
-    score, worst, glr, factor, penalty = kernels.design_evidence(state, scalars, -math.inf)
+    score, worst, glr, factor, penalty = kernels.design_evidence(-1, state, scalars, -math.inf)
     assert score == pytest.approx(min(scores), abs=1e-9)
     assert factor * glr - penalty == pytest.approx(score)
     assert worst != best
-    assert kernels.design_evidence(state, scalars, min(scores) + 1e-6)[0] < min(scores) + 1e-6
-    assert kernels.design_evidence(state, scalars, min(scores) - 1e-6)[0] >= min(scores) - 1e-6
+    assert kernels.design_evidence(-1, state, scalars, min(scores) + 1e-6)[0] < min(scores) + 1e-6
+    assert kernels.design_evidence(-1, state, scalars, min(scores) - 1e-6)[0] >= min(scores) - 1e-6
 
 
 def test_nothing_is_claimed_before_every_arm_has_a_reward() -> None:
     state, scalars = counted(DesignBased(), [0.5, 0.5], [(0, 1.0, np.array([0.5, 0.5]))] * 40)
     scalars[UNSEEN] = 1.0
-    assert kernels.design_evidence(state, scalars, -math.inf)[0] == -math.inf
+    assert kernels.design_evidence(-1, state, scalars, -math.inf)[0] == -math.inf
 
 
 def test_leader_alone_can_have_evidence_against_all_others() -> None:
@@ -250,7 +251,7 @@ def test_intervals_are_the_inverse_of_the_evidence() -> None:
     assert np.all(found.intervals[:, 0] < found.estimates)
     assert np.all(found.intervals[:, 1] > found.estimates)
     assert np.all((found.intervals >= 0.0) & (found.intervals <= 1.0))
-    score = kernels.design_evidence(state, scalars, -math.inf)[0]
+    score = kernels.design_evidence(-1, state, scalars, -math.inf)[0]
     assert found.confidence == pytest.approx(max(0.0, 1 - 6 * math.exp(-score)))
     positive = all(found.differences[b, 0] > 0 for b in range(3) if b != found.leader)
     assert positive == (score >= level)

@@ -11,12 +11,13 @@ from scipy.special import betaln, gammaln, logsumexp
 from scipy.stats import beta, gamma
 
 import fairbai as fb
-from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALE, SEEN, START, SUM, UNSEEN
+from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALE, SEEN, SUM, UNSEEN
 from fairbai.kernels.stopping.scores import MIXTURE, evidence, penalty
 from fairbai.kernels.stopping.tilts import one_sided, tie_evidence
 from fairbai.planning.expected import trials_until_stop
 from fairbai.stopping import Heuristic, KaufmannKoolen, Mixture, PairwiseGaussian, StoppingRule, TwoSidedMixture
 from tests.cases import proved_families
+from tests.states import empty_scalars, empty_state
 from tests.stopping.configs import config, one_arm
 from tests.stopping.ties import STEPS, WEIGHTS, Arm, Ties
 
@@ -156,7 +157,7 @@ class Sample:
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """What the kernels take."""
-        state, scalars = np.zeros((PENALTY + 1, 4)), np.zeros(START + 1)
+        state, scalars = empty_state(4), empty_scalars()
         state[OBSERVED], state[MEAN], state[SCALE] = self.counts, self.means, self.variances
         state[SUM] = self.counts * self.means
         scalars[SEEN] = self.counts.sum()
@@ -199,7 +200,7 @@ def test_mixture_is_below_the_martingales_of_all_means_with_which_the_answer_is_
         state, _ = sample.arrays()
         b, a = (int(arm) for arm in np.argsort(-sample.means)[:2])
         given = config(family.code, MIXTURE, KAPPA, PRIOR_MEAN, alpha, 3.0 * alpha)
-        found = tie_evidence(given, state, b, a, -math.inf)
+        found = tie_evidence(given, state, b, a, (1.0, 0.0), -math.inf)
         for _ in range(40):
             low, high = np.sort(rng.normal(0.0, 1.5, 2) if family.kind == "gaussian" else rng.uniform(0.01, 0.99, 2))
             assert found <= sample.product(a, b, theta_a=high, theta_b=low, alpha=alpha) + 1e-9
@@ -321,7 +322,7 @@ def test_glr_is_t_over_the_time_at_the_empirical_shares(variance: float | list[f
 
 @rules
 def test_there_is_no_evidence_before_every_arm_has_a_reward(rule: StoppingRule) -> None:
-    state, scalars = np.zeros((PENALTY + 1, 3)), np.zeros(START + 1)
+    state, scalars = empty_state(3), empty_scalars()
     state[OBSERVED], state[MEAN], state[SCALE] = [100, 100, 0], [1.0, 0.0, 0.0], 1.0
     scalars[SEEN], scalars[UNSEEN] = 200, 1
     assert evidence(config(fb.Gaussian().code, rule.code, KAPPA, PRIOR_MEAN), state, scalars, 0.0)[0] == -math.inf
@@ -367,10 +368,10 @@ def test_rules_from_the_quickest_to_the_slowest() -> None:
 @pytest.mark.parametrize(("best", "other"), [(1.0, 0.5), (0.5, 0.0), (1.0, 0.0)])
 def test_a_mean_at_the_edge_of_the_domain(best: float, other: float) -> None:
     """An arm that has only failed, or only succeeded, against the minimum over a fine grid of ties."""
-    state = np.zeros((PENALTY + 1, 2))
+    state = empty_state(2)
     state[OBSERVED], state[MEAN], state[SCALE] = 40.0, [best, other], 1.0
     given = config(fb.Bernoulli().code, MIXTURE, KAPPA, PRIOR_MEAN)
-    found = tie_evidence(given, state, 0, 1, -math.inf)
+    found = tie_evidence(given, state, 0, 1, (1.0, 0.0), -math.inf)
     ties = np.linspace(max(other, 1e-6), min(best, 1.0 - 1e-6), 2001)
 
     def both(tie: float) -> float:

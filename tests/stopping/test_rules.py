@@ -46,6 +46,39 @@ def test_levels_grow_as_delta_falls(rule: StoppingRule) -> None:
     assert math.isfinite(levels[-1])
 
 
+PROVED = [rule for rule in STOPPING_RULES if rule.proof is not None]
+
+
+@pytest.mark.parametrize("arms", [2, 3, 10, 1000])
+@pytest.mark.parametrize("rule", PROVED, ids=lambda rule: f"{rule.kind}{rule.code}")
+def test_risk_is_the_least_delta_that_stops(rule: StoppingRule, arms: int) -> None:
+    for delta in (0.99, 0.4, 0.1, 0.01, 1e-6, 1e-30, 1e-300):
+        score = rule.level(delta, arms)
+        assert rule.risk(score, arms) == pytest.approx(delta, rel=1e-7)
+        assert math.exp(StoppingRule._log_risk(rule, score, arms)) == pytest.approx(delta, rel=1e-7)  # by bisection
+        assert rule.level(1.0000001 * rule.risk(score + 0.3, arms), arms) <= score + 0.3
+    risks = [rule.risk(score, arms) for score in np.linspace(-5.0, 900.0, 200)]
+    assert risks == sorted(risks, reverse=True)
+
+
+@pytest.mark.parametrize("rule", PROVED, ids=lambda rule: f"{rule.kind}{rule.code}")
+def test_risk_of_scores_that_say_nothing_or_all(rule: StoppingRule) -> None:
+    for score in (-math.inf, math.nan, -1e300, -1.0, rule.level(1.0, 3) - 1e-9):
+        assert rule.risk(score, 3) == 1.0
+    assert rule.risk(math.inf, 3) == rule.risk(1e300, 3) == 0.0
+
+
+@pytest.mark.parametrize("rule", [Heuristic(), ChanceToWin()], ids=lambda rule: rule.kind)
+def test_a_rule_that_is_not_proved_has_no_risk(rule: StoppingRule) -> None:
+    with pytest.raises(ValueError, match=f"stopping must be a proved rule to have a risk, got {rule.kind}"):
+        rule.risk(3.0, 2)
+
+
+def test_risks_by_hand() -> None:
+    assert Mixture().risk(5.0, 4) == TwoSidedMixture().risk(5.0, 4) == pytest.approx(3.0 * math.exp(-5.0))
+    assert fb.stopping.DesignBased().risk(5.0, 4) == pytest.approx(12.0 * math.exp(-5.0))
+
+
 def test_popular_delta() -> None:
     """Ten arms, delta = 0.1."""
     assert KaufmannKoolen(pairwise=False).level(0.1, 10) == pytest.approx(10 * 7.25, abs=0.05)
@@ -190,6 +223,22 @@ def test_kappa_for_a_number_of_trials() -> None:
     assert rule == Mixture(100.0 / (math.log(90.0) + 2.0), 3.0)
     assert Mixture.for_trials(2000, 0.1, 10).kappa == pytest.approx(2.0 * rule.kappa)
     assert Mixture.for_trials(1000, 1e-6, 10).kappa < rule.kappa
+    assert Mixture.for_trials(1000, 0.1, 10, variance=0.01).kappa == pytest.approx(0.04 * rule.kappa)
+
+
+@pytest.mark.long
+@pytest.mark.slow_without_jit
+def test_a_guess_of_the_variance_helps_where_successes_are_rare() -> None:
+    """Rates of 1 to 2 %: the trials with the right variance and with that of a coin, 200 runs of each."""
+    instance = fb.Instance([0.02, 0.012, 0.01], "bernoulli", rates=0.1)
+    guess = 10.0 * fb.lower_bound(instance, 0.05)
+    mean = [
+        fb.simulate(
+            instance, 0.05, stopping=Mixture.for_trials(guess, 0.05, 3, variance=variance), runs=200
+        ).stopping_time.mean()
+        for variance in (0.014, 0.25)
+    ]
+    assert mean[0] < 0.9 * mean[1]
 
 
 @pytest.mark.parametrize(
@@ -200,6 +249,7 @@ def test_kappa_for_a_number_of_trials() -> None:
         ({"delta": 0.7}, r"delta must be in \(0, 1/2\), got 0.7"),
         ({"arms": 1}, "arms must be at least 2, got 1"),
         ({"prior_mean": -1.0}, "prior_mean must be positive, got -1.0"),
+        ({"variance": 0.5}, r"variance must be in \(0, 1/4\], got 0.5"),
     ],
 )
 def test_a_guess_that_makes_no_sense_is_refused(changed: dict[str, float], message: str) -> None:

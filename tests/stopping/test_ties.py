@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from fairbai.kernels.state import MEAN, OBSERVED, PENALTY, SCALE
+from fairbai.kernels.state import MEAN, OBSERVED, SCALE
 from fairbai.kernels.stopping.scores import MIXTURE
 from fairbai.kernels.stopping.tilts import EXACT, tie_evidence
 from tests.cases import proved_families
+from tests.states import empty_state
 from tests.stopping.configs import config
 from tests.stopping.ties import Arm, Ties
 
@@ -21,13 +22,13 @@ families = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family
 
 def found(ties: Ties, level: float = -math.inf) -> float:
     """What the kernel says."""
-    state = np.zeros((PENALTY + 1, 2))
+    state = empty_state(2)
     state[:, 0][[OBSERVED, MEAN, SCALE]] = ties.best.count, ties.best.mean, ties.best.variance
     state[:, 1][[OBSERVED, MEAN, SCALE]] = ties.other.count, ties.other.mean, ties.other.variance
     codes = {family.kind: family.code for family in FAMILIES}
     bonus = ties.alpha * (ties.arms - 1)
     given = config(codes[ties.kind], MIXTURE, ties.kappa, ties.prior_mean, ties.alpha, bonus)
-    return float(tie_evidence(given, state, 0, 1, level))
+    return float(tie_evidence(given, state, 0, 1, (1.0, 0.0), level))
 
 
 def drawn(kind: str, rng: np.random.Generator, alpha: float) -> Ties:

@@ -14,7 +14,7 @@ from tests.cases import families
 
 
 @pytest.mark.slow_without_jit
-@pytest.mark.parametrize("family", families(0.5, [1.0, 2.0, 0.5, 1.0]), ids=repr)
+@pytest.mark.parametrize("family", [*families(0.5, [1.0, 2.0, 0.5, 1.0]), fb.Gaussian(None, guess=0.5)], ids=repr)
 def test_our_families_keep_their_promises(family: Family) -> None:
     check_family(family)
 

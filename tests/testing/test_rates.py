@@ -19,6 +19,19 @@ def test_our_rates_keep_their_promises(rate: fb.rates.Rate) -> None:
     check_rate(rate)
 
 
+@pytest.mark.parametrize(
+    "rate",
+    [
+        fb.rates.Bounded(0.05, [0.4, 0.5, 1.0, 0.3], [fb.rates.Group([0, 1], 0.3, 0.5)]),
+        fb.rates.Bounded(groups=[fb.rates.Group([1, 2, 3], ceiling=0.25)]),
+        fb.rates.Bounded(groups=[fb.rates.Group([0], ceiling=0.25), fb.rates.Group([1, 2, 3], ceiling=0.75)]),
+    ],
+)
+@pytest.mark.slow_without_jit
+def test_limits_keep_their_promises(rate: fb.rates.Rate) -> None:
+    check_rate(rate)
+
+
 def test_a_short_check_will_do_for_a_simple_rate() -> None:
     check_rate(fb.rates.Constant(0.2), draws=5)
 

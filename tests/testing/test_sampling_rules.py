@@ -108,6 +108,15 @@ class UnfairOnAverage(Unfair):
 
 
 @dataclass(frozen=True, eq=False)
+class Crowded(Quota):
+    """Promises much about ceilings of groups, and knows nothing of them."""
+
+    def bounds(self, rates: Constant, arms: int) -> Bounds:
+        groups = [1e9] * len(getattr(rates, "groups", ()))
+        return Bounds([float(arms)] * arms, [1e9] * arms, groups, [0.0 for _ in groups])
+
+
+@dataclass(frozen=True, eq=False)
 class Lost(Quota):
     """Promises the fair optimum and shares equally."""
 
@@ -169,6 +178,11 @@ class Contradictory(Quota):
         (Fickle(), AssertionError, "fickle on gaussian arms with .*: arm 3 is not pulled any more after trial 200"),
         (Unfair(), AssertionError, "unfair on gaussian arms with .*: arm 3 lacks .* trials of its floor"),
         (UnfairOnAverage(), AssertionError, "unfair_on_average: an arm lacks .* trials of its floor on average"),
+        (
+            Crowded(),
+            AssertionError,
+            "crowded within .*, with noisy rewards: a group above its ceiling by .* trials more",
+        ),
         (Lost(), AssertionError, r"lost on gaussian arms with .*: shares \[.*\] are not near \[.*\]"),
         (Silent(), AssertionError, "Silent.fairness must be one of 'every path', 'on average', 'none', got nothing"),
         (Vague(), AssertionError, "Vague.fairness must be one of .*, got 'mostly'"),

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairbai.allocation.linear import polytope_of
 from fairbai.allocation.solve import solve
 from fairbai.problems.checks import confidence
 from fairbai.problems.instance import Instance
+from fairbai.problems.rates import Overlapping
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,9 @@ class PriceOfFairness:
 def lower_bound(instance: Instance, delta: float) -> float:
     """T*_p kl(delta, 1 - delta): no fair rule that errs with probability at most delta needs fewer trials on average.
 
+    Where several answers are right, because there is a tolerance or a control, this is so for small delta: the ratio of
+    the trials to log(1 / delta) is at least T*_p in the limit.
+
     Example:
         >>> import fairbai as fb
         >>> round(fb.lower_bound(fb.Instance([1.0, 0.0]), delta=0.05), 3)
@@ -39,7 +44,11 @@ def lower_bound(instance: Instance, delta: float) -> float:
     """
     delta = confidence(delta)
     information = (1.0 - 2.0 * delta) * (math.log1p(-delta) - math.log(delta))
-    return solve(instance).characteristic_time * information
+    found = solve(instance)
+    time = found.characteristic_time
+    if instance.family.structured and math.isfinite(time):
+        time *= max(0.0, 1.0 - found.duality_gap)  # so that it is a bound, however close to the optimum the shares are
+    return time * information
 
 
 def price_of_fairness(instance: Instance) -> PriceOfFairness:
@@ -51,14 +60,16 @@ def price_of_fairness(instance: Instance) -> PriceOfFairness:
         >>> round(price.ratio, 6)  # 1 / (4 p (1 - p)) for two arms
         1.5625
     """
-    free = solve(Instance(instance.means, instance.family))
+    free = solve(instance.with_rates(None))
     if math.isinf(free.characteristic_time):
         raise ValueError("means must have a single best arm: with a tie T* is infinite and has no ratio to T*_p")
     fair = solve(instance).characteristic_time
     reached = instance.floors + instance.spare * free.weights
     if instance.limits is not None:
         reached = instance.limits.centre
-    with np.errstate(divide="ignore"):
-        upper_bound = float(np.max(free.weights / reached))
+    if isinstance(instance.rates, Overlapping):
+        reached = polytope_of(instance.rates, instance.means.size).inside
+    with np.errstate(divide="ignore", invalid="ignore"):  # an arm may have no share in either
+        upper_bound = float(np.max(np.where(free.weights > 0.0, free.weights / reached, 0.0)))
     ratio = max(1.0, fair / free.characteristic_time)
     return PriceOfFairness(ratio, fair, free.characteristic_time, max(upper_bound, ratio))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fairbai.allocation.linear import solve_linear
 from fairbai.compiling.entry import patiently
 from fairbai.kernels.allocation import floors as kernels
 from fairbai.kernels.allocation.arms import ROWS
@@ -18,6 +19,7 @@ from fairbai.problems.checks import floors as check_floors
 from fairbai.problems.families import Bounded as BoundedFamily
 from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.instance import Instance
+from fairbai.problems.linear import Linear
 from fairbai.problems.rates import Bounded, Constant, Rate
 from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
 
@@ -28,9 +30,10 @@ class Allocation:
 
     Attributes:
         weights: w*_p, the optimal share of each arm: at least its floor, summing to 1.
-        characteristic_time: T*_p, evaluated at ``weights``. It is infinite if arms tie for the best, or if the
-            floors leave nothing for an arm that needs trials.
-        best_arm: The arm with the largest mean (the first of them, if several tie).
+        characteristic_time: T*_p, evaluated at ``weights``. It is infinite if arms tie for the best and there is no
+            tolerance, or if the floors leave nothing for an arm that needs trials.
+        best_arm: The arm that is the answer: the best (the first of them, if several tie) or, with a tolerance, the one
+            of ``Instance.acceptable`` that takes the fewest trials to prove.
         duality_gap: Certified relative distance of ``characteristic_time`` from the optimum: no allocation has a
             time below (1 - duality_gap) * characteristic_time. The bound comes from a dual feasible point.
         floors: The floors that were met.
@@ -77,6 +80,9 @@ def solve(instance: Instance) -> Allocation:
     If arms tie for the best, no number of trials separates them: T*_p is infinite, and the weights are the limit of a
     vanishing gap.
 
+    With a tolerance (or a control) several answers can be right; the allocation is that of the answer which takes the
+    fewest trials. It is exact, with its certificate, for every family: docs/tolerance.md.
+
     Example:
         >>> import fairbai as fb
         >>> best = fb.solve(fb.Instance([1.0, 0.0, 0.0], rates=fb.rates.Constant([0.0, 0.0, 0.3])))
@@ -85,13 +91,24 @@ def solve(instance: Instance) -> Allocation:
         >>> round(best.characteristic_time, 6)
         11.666667
     """
+    if instance.question.exact:
+        return _solve(instance, -1)
+    return min((_solve(instance, arm) for arm in instance.acceptable), key=lambda one: one.characteristic_time)
+
+
+def _solve(instance: Instance, named: int) -> Allocation:
+    """The optimal allocation if this arm is to be the answer; -1 for the best."""
     arms = instance.means.size
+    if isinstance(instance.family, Linear):
+        best = instance.best_arm if named < 0 else named
+        shares, time, gap = solve_linear(instance, best)
+        return Allocation(shares, time, best, gap, instance.floors, frozen(np.ones(arms)))
     weights, limits = np.empty(arms), instance.limits
-    question = instance.family.problem(instance.means)
+    question = instance.problem(named)
     if limits is None:
         best, cost, gap, _ = kernels.allocate(*question, instance.floors, 0.0, weights, _workspace(arms))
     else:
-        bounds = (instance.floors, limits.ceilings, limits.groups, limits.group_floors)
+        bounds = (instance.floors, limits.ceilings, limits.groups, limits.group_floors, limits.group_ceilings)
         best, cost, gap, _ = allocate_within(*question, bounds, 0.0, weights, np.empty((LIMITED_ROWS, arms)))
     time = 1.0 / float(cost) if cost > 0.0 else math.inf
     ceilings = frozen(np.ones(arms)) if limits is None else limits.ceilings
@@ -131,8 +148,10 @@ def solve_batch(
     matrix = _contiguous("means", means)
     if matrix.ndim != 2 or matrix.shape[1] < 2:
         raise ValueError(f"means must be a matrix with one row per instance and at least two arms, got {matrix.shape}")
-    if isinstance(rates, Bounded):
-        return _one_by_one(matrix, [rates] * len(matrix), family)
+    if isinstance(rates, Bounded) or isinstance(family, Linear):
+        every = rates if isinstance(rates, Rate) else None
+        rows = _floors(rates, matrix) if every is None else matrix
+        return _one_by_one(matrix, [every or Constant(row) for row in rows], family)
     if isinstance(family, BoundedFamily):
         checked = family.check_means(matrix, dimensions=2)
         rows = rates.floors_batch(checked) if isinstance(rates, Rate) else _floors(rates, checked)
@@ -141,7 +160,7 @@ def solve_batch(
     count, arms = matrix.shape
     weights = np.empty((count, arms))
     best, costs, gaps = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
-    scales, domain = family.scales(arms), (family.low, family.high)
+    scales, domain = family.problem(frozen(np.zeros(arms)))[2], (family.low, family.high)
     results = weights, best, costs, gaps
     long = matrix.size > kernels.MANY
     allocate_batch = patiently(kernels.allocate_batch) if long else kernels.allocate_batch

@@ -8,16 +8,30 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairbai.charts.colors import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
-from fairbai.charts.look import Figure, arms_axis, axis, figure, largest, limit_trace, percent, shown, time_axis
+from fairbai.charts.effects import effects_figure
+from fairbai.charts.look import (
+    Figure,
+    arms_axis,
+    axis,
+    counts_axis,
+    figure,
+    largest,
+    limit_trace,
+    percent,
+    shown,
+    time_axis,
+)
 
 Answer = Mapping[str, Any]
 ARM_COLORS = (BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY, BLACK)
 
 
 def figures(status: Answer, history: Answer) -> dict[str, Figure]:
-    """All charts of an experiment; the averages over time only where they are estimated whatever the drift."""
+    """All charts of an experiment; averages over time and effects only where there are some."""
     over_time = {"averages": averages_figure(status, history)} if "estimand" in status else {}
+    factors = {"effects": effects_figure(status)} if "effects" in status else {}
     return {
+        **factors,
         "shares": shares_figure(status),
         "means": means_figure(status),
         **over_time,
@@ -46,18 +60,12 @@ def shares_figure(status: Answer) -> Figure:
 
 
 def means_figure(status: Answer) -> Figure:
-    """The mean of each arm, with intervals valid at all times."""
+    """The mean of each arm, with intervals valid at all times, and which arms are still in the race."""
     arms, names = _drawn(status)
-    best, percents = status["recommendation"], status["config"]["family"]["kind"] == "bernoulli"
+    percents = status["config"]["family"]["kind"] == "bernoulli"
     unit, title = _scale(status)
-    leader = "best arm" if status["decided"] else "ahead at the end" if status["stopped"] else "best so far"
     data = []
-    for name, color, symbol, wanted in ((leader, GREEN, "diamond", True), ("other arms", BLUE, "circle", False)):
-        chosen = [
-            (label, arm)
-            for label, arm in zip(names, arms, strict=True)
-            if arm["mean"] is not None and (arm["arm"] == best) is wanted
-        ]
+    for name, color, symbol, chosen in _groups(status, list(zip(names, arms, strict=True))):
         data.append(
             {
                 "type": "scatter",
@@ -81,11 +89,32 @@ def means_figure(status: Answer) -> Figure:
     return figure(data, x, axis(title))
 
 
+Named = list[tuple[str, Answer]]
+
+
+def _groups(status: Answer, named: Named) -> list[tuple[str, str, str, Named]]:
+    """Arms with a mean, by their place in the race: name, colour and symbol of each group, and its arms."""
+    best, known = status["recommendation"], [(label, arm) for label, arm in named if arm["mean"] is not None]
+    leader = "best arm" if status["decided"] else "best guess" if status["stopped"] else "best so far"
+    groups = [(leader, GREEN, "diamond", [(label, arm) for label, arm in known if arm["arm"] == best])]
+    others = [(label, arm) for label, arm in known if arm["arm"] != best]
+    if status.get("candidates") is None:
+        return [*groups, ("other arms", BLUE, "circle", others)]
+    left = [(label, arm) for label, arm in others if arm["candidate"]]
+    out = [(label, arm) for label, arm in others if not arm["candidate"]]
+    others_left = "not excluded" if status["decided"] else "still in the race"
+    ruled = [(others_left, BLUE, "circle", left), ("excluded", GREY, "x", out)]
+    return groups + [group for group in ruled if group[3]]
+
+
 def _scale(status: Answer) -> tuple[float, str]:
     """The unit of rewards, and the title of their axis."""
     what = "Average" if "estimand" in status else "Mean"
     percents = status["config"]["family"]["kind"] == "bernoulli"
-    return (100.0, f"{what} reward (% of trials)") if percents else (1.0, f"{what} reward per trial")
+    better = ", lower is better" if status.get("goal") == "min" else ""
+    if percents:
+        return 100.0, f"{what} reward (% of trials{better})"
+    return 1.0, f"{what} reward per trial" + (" (lower is better)" if better else "")
 
 
 def _mean(arm: Answer) -> float:
@@ -128,25 +157,52 @@ def averages_figure(status: Answer, history: Answer) -> Figure:
         )
     limits = [end for point in points for band in point["bands"] for end in band]
     reach = {"range": [unit * min(limits), unit * max(limits)]} if limits else {}
-    return figure(bands + curves, time_axis(), axis(title, **reach))
+    return figure(bands + curves, time_axis(x), axis(title, **reach))
 
 
 def evidence_figure(status: Answer, history: Answer) -> Figure:
-    """The GLR and its threshold over the trials, and where they are expected to meet."""
-    points = [(point["trials"], point["glr"], point["threshold"]) for point in history["points"]]
+    """The evidence over the trials, in percent of what a decision needs, and how sure one would have been."""
+    running = not status["decided"] and not status["stopped"] and status.get("ended_by") is None
+    points = [(point["trials"], _progress(point), _confidence(point)) for point in history["points"]]
+    if points and running and points[-1][0] == status["trials"]:  # rewards may have come since
+        del points[-1]
     if not points or points[-1][0] < status["trials"]:  # after the decision: as it was decided
-        points.append((status["trials"], status["glr"], status["threshold"]))
-    x = [trials for trials, _, _ in points]
-    data: list[dict[str, Any]] = [
-        _curve("evidence (GLR)", x, [glr for _, glr, _ in points], BLUE, "solid"),
-        _curve("threshold", x, [threshold for *_, threshold in points], VERMILLION, "dash"),
+        points.append((status["trials"], _progress(status), _confidence(status)))
+    x, reached = [trials for trials, *_ in points], [part for _, part, _ in points]
+    ahead, now = status["expected_trials_to_go"], _progress(status)
+    end = status["trials"] + (ahead if running and ahead and now is not None else 0)
+    known = any(part is not None for part in reached)
+    unhovered = {"hoverinfo": "skip", "hovertemplate": None}  # they have two points, far from most of the others
+    data = [
+        _curve("evidence", x, reached, BLUE, "solid"),
+        _curve("decision", [0, max(1, end)], [100.0 if known else None] * 2, VERMILLION, "dot") | unhovered,
     ]
-    ahead = status["expected_trials_to_go"]
-    if not status["decided"] and not status["stopped"] and ahead and None not in (status["glr"], status["threshold"]):
-        crossing = [status["trials"], status["trials"] + ahead], [status["glr"], status["threshold"]]
-        unhovered = {"hoverinfo": "skip", "hovertemplate": None}  # it has two points, far from most of the others
-        data.append({**_curve("expected", *crossing, GREY, "dot"), "mode": "lines+markers", **unhovered})
-    return figure(data, axis("Trials", tickformat=",.0f"), axis("Evidence (nats)", rangemode="tozero"))
+    if any(sure is not None for *_, sure in points):
+        data.append(_curve("confidence", x, [sure for *_, sure in points], GREEN, "dash"))
+    if end > status["trials"]:
+        expected = _curve("expected", [status["trials"], end], [now, 100.0], GREY, "dot")
+        data.append({**expected, "mode": "lines+markers", **unhovered})
+    percents = axis("Percent", range=[0, 105], tickvals=[0, 25, 50, 75, 100])
+    return figure(data, counts_axis("Trials", end), percents)
+
+
+def _progress(point: Answer) -> float | None:
+    """Evidence over threshold in percent; None until every arm has a reward."""
+    glr, threshold = point["glr"], point["threshold"]
+    if glr is None or not threshold or not _ready(point):
+        return None
+    return min(100.0, max(0.0, 100.0 * float(glr) / float(threshold)))
+
+
+def _confidence(point: Answer) -> float | None:
+    """A confidence in percent; points of earlier versions have none."""
+    found = point.get("confidence")
+    return None if found is None or not _ready(point) else percent(found)
+
+
+def _ready(point: Answer) -> bool:
+    """Whether every arm has a reward, at a point of the history or now."""
+    return None not in point.get("means", ()) and all(arm["mean"] is not None for arm in point.get("arms", ()))
 
 
 def trials_figure(history: Answer) -> Figure:
@@ -157,13 +213,13 @@ def trials_figure(history: Answer) -> Figure:
         _curve("trials", x, [point["trials"] for point in points], BLUE, "solid"),
         _curve("rewards", x, [point["observed"] for point in points], ORANGE, "dash"),
     ]
-    return figure(data, time_axis(), axis("Trials", rangemode="tozero", tickformat=",.0f"))
+    return figure(data, time_axis(x), counts_axis("Trials", max((point["trials"] for point in points), default=0)))
 
 
 def _curve(name: str, x: list[Any], y: list[Any], color: str, dash: str) -> dict[str, Any]:
     return {
         "type": "scatter",
-        "mode": "lines",
+        "mode": "lines" if sum(value is not None for value in y) > 1 else "lines+markers",  # one point is no line
         "name": name,
         "x": x,
         "y": y,
@@ -175,5 +231,5 @@ def _curve(name: str, x: list[Any], y: list[Any], color: str, dash: str) -> dict
 def _drawn(status: Answer) -> tuple[list[Answer], list[str]]:
     """The arms that fit in a chart, and their labels."""
     numbers = largest([arm["assigned"] for arm in status["arms"]])
-    arms = [status["arms"][number] for number in numbers]
-    return arms, shown([arm["arm"] for arm in arms])
+    arms, control = [status["arms"][number] for number in numbers], status.get("control")
+    return arms, shown([f"{arm['arm']} (control)" if arm["arm"] == control else arm["arm"] for arm in arms])

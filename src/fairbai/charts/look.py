@@ -5,6 +5,7 @@ users, so they are escaped: plotly.js interprets tags in any text.
 """
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from html import escape
 from typing import Any
 
@@ -12,8 +13,10 @@ Figure = dict[str, Any]
 
 MAX_LABEL = 24  # characters of a label on an axis
 MAX_ARMS = 30  # on an axis
+MAX_TICKS = 5  # one per count; plotly.js would put fractions between them
 
 MINUTE, DAY = 60_000, 86_400_000  # ms, the unit of plotly.js
+SHORT = timedelta(seconds=10)  # a time that would be cut into parts of seconds
 TIME_TICKS = [  # by the distance of two ticks; the second line appears only where it changes
     {"dtickrange": [None, MINUTE - 1], "value": "%H:%M:%S\n%-d %b"},
     {"dtickrange": [MINUTE, DAY - 1], "value": "%H:%M\n%-d %b"},
@@ -42,9 +45,20 @@ def arms_axis(count: int, **more: Any) -> dict[str, Any]:
     return axis(title, type="category", **more)
 
 
-def time_axis() -> dict[str, Any]:
-    """An axis of times, with few enough ticks to be horizontal on a phone."""
-    ticks = {"tickformatstops": TIME_TICKS, "tickangle": 0, "nticks": 5}
+def counts_axis(title: str, most: float) -> dict[str, Any]:
+    """An axis of counts from 0 to ``most``: all ticks are whole numbers, also if there are few."""
+    few = {"dtick": 1, "range": [0, max(1.0, most) * 1.05]} if most <= MAX_TICKS else {}
+    return axis(title, rangemode="tozero", tickformat=",.0f", **few)
+
+
+def time_axis(times: Sequence[str]) -> dict[str, Any]:
+    """An axis of ISO times in order, with few enough ticks to be horizontal on a phone, and seconds between them."""
+    ticks: dict[str, Any] = {"tickformatstops": TIME_TICKS, "tickangle": 0, "nticks": 5}
+    if times:
+        first, last = (datetime.fromisoformat(times[end]) for end in (0, -1))
+        if last - first < SHORT:
+            middle = first + (last - first) / 2
+            ticks["range"] = [(middle + side * SHORT).isoformat() for side in (-1, 1)]
     return axis("Time (UTC)", type="date", hoverformat="%-d %b %Y, %H:%M:%S", **ticks)
 
 
@@ -75,6 +89,6 @@ def limit_trace(name: str, x: list[str], y: list[float], color: str) -> dict[str
 
 def figure(data: list[dict[str, Any]], x: dict[str, Any], y: dict[str, Any], **layout: Any) -> Figure:
     """A figure. If it has lines, one tooltip shows them all, however far from them the pointer is."""
-    if any(trace.get("mode") == "lines" for trace in data):
+    if any("lines" in trace.get("mode", "") for trace in data):
         layout = {"hovermode": "x unified", "hoverdistance": -1, **layout}
     return {"data": data, "layout": {"xaxis": x, "yaxis": y, **layout}}

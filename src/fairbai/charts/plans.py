@@ -11,7 +11,6 @@ from fairbai.charts.colors import BLACK, BLUE, GREY, ORANGE, VERMILLION
 from fairbai.charts.look import Figure, arms_axis, axis, figure, largest, limit_trace, percent, shown
 from fairbai.planning import Plan
 from fairbai.planning.expected import Forecast
-from fairbai.problems import Instance
 from fairbai.problems.rates import Bounded, Constant, Rate
 from fairbai.stopping import Heuristic
 
@@ -130,14 +129,14 @@ class _Scale:
 
 def _curve(found: Plan, scale: _Scale) -> list[tuple[float, float, float]]:
     """Places on the axis, with the expected trials of the proved and of the heuristic stop."""
-    means, family, arms = found.instance.means, found.instance.family, found.instance.means.size
+    arms = found.instance.means.size
     places = sorted({*np.linspace(0.0, scale.end * (1.0 - 1e-9), POINTS).tolist(), min(scale.chosen, scale.end)})
     rules = (found.stopping, Heuristic())
     forecasts = [Forecast(found.instance, rule, found.delta) for rule in rules]
     curve = []
     for place in places:
         try:
-            instance = Instance(means, family, scale.at(place, arms))
+            instance = found.instance.with_rates(scale.at(place, arms))
         except ValueError:  # what the other limits do not allow
             continue
         time = solve(instance).characteristic_time

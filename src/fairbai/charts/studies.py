@@ -1,4 +1,4 @@
-"""Figures of a study: trials until the stop, shares beside floors, and violations, one set per instance."""
+"""Figures of a study: trials until the stop, shares beside floors, violations and calibration, for every instance."""
 
 import re
 from collections.abc import Mapping
@@ -20,6 +20,7 @@ SHARE = "mean share at the stop, with the range of 80 % of the runs"
 MAX_TICKS = 30  # labelled arms on an axis
 FEW_ARMS = 8  # of which two panels fit side by side
 RANGE = (10.0, 90.0)  # percentiles, for whiskers
+RIGHT = ("stated", "right", "right_low", "right_high")  # of a bin of a calibration
 MEAN: dict[str, Any] = {"marker": "D", "markersize": 3.2, "markerfacecolor": "white", "markeredgecolor": style.BLACK}
 
 Ways = Mapping[str, Runs]
@@ -156,6 +157,48 @@ def violations(instance: str, ways: Ways) -> "Figure":
     first = next(iter(panels))
     first.set_ylabel("share of the runs")
     style.legend_below(figure, first, min(len(ways), 2))
+    return figure
+
+
+@style.applied()
+def calibration(title: str, ways: Ways, bins: int = 10) -> "Figure":
+    """How often guesses were right, by the confidence that was stated, and what is proved of it; smallest delta.
+
+    To the left, the share of right guesses in every bin, with 95 % intervals, beside the diagonal. Where two arms are
+    all but equal it may be below, because half of all guesses are then wrong. To the right, the share of all runs that
+    stated at least so much and were wrong, which is proved to be at most what the confidence leaves.
+
+    Args:
+        title: The title of the figure.
+        ways: The runs, by what differs; their stopping rule must be proved.
+        bins: Equal steps from 0 to 1.
+
+    Example:
+        >>> import fairbai as fb
+        >>> runs = fb.simulate(fb.Instance([0.4, 0.0]), 1e-9, runs=100, seed=1, maximum_rounds=100)
+        >>> [axes.get_ylabel() for axes in calibration("at a deadline", {"gap 0.4": runs}).axes]
+        ['right guesses in %', 'runs this sure and wrong in %']
+    """
+    figure, (left, right) = style.panels(style.TWO_COLUMNS, 2.9 + 0.1 * len(ways), 1, 2)
+    grid = np.linspace(0.0, 1.0, 401)
+    for (name, runs), look in zip(ways.items(), style.looks(len(ways)), strict=True):
+        rows = [row for row in runs.calibration(bins).rows if row.runs]
+        stated, share, low, high = (100.0 * np.array([getattr(row, part) for row in rows]) for part in RIGHT)
+        marks: dict[str, Any] = {"color": look.color, "marker": look.marker, "markersize": 3.5}
+        left.errorbar(stated, share, [share - low, high - share], linestyle="none", elinewidth=0.8, **marks)
+        left.plot([], [], label=name, linestyle=look.linestyle, **marks)
+        wrong = 100.0 * np.array([row.wrong for row in runs.calibration(grid.tolist()).rows])
+        right.plot(100.0 * grid[:-1], np.where(wrong > 0.0, wrong, np.nan), **look.line)
+    limit: dict[str, Any] = {"color": style.VERMILLION, "linestyle": (0.0, (4.0, 2.0)), "linewidth": 1.0}
+    left.plot([0.0, 100.0], [0.0, 100.0], label="left: as stated; right: the most that is proved", **limit)
+    right.plot(100.0 * grid[:-1], 100.0 * (1.0 - grid[:-1]), **limit)
+    style.log_axis(right)
+    left.set(ylabel="right guesses in %", title=f"{title}: in every bin", ylim=(-2.0, 102.0))
+    right.set(ylabel="runs this sure and wrong in %", title=f"{title}: of all runs")
+    for axes in (left, right):
+        axes.set(xlabel="stated confidence in %", xlim=(-2.0, 102.0))
+    style.spread(figure)
+    style.legend_below(figure, left, 2)
     return figure
 
 

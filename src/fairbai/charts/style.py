@@ -4,6 +4,7 @@ Nothing depends on colour alone: whatever has a colour also has a marker, a line
 figures can be printed in grey.
 """
 
+import io
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
     from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullLocator
 except ImportError:
@@ -156,6 +158,31 @@ def log_axis(axes: Axes, horizontal: bool = False) -> None:
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter("{x:g}")
+
+
+def trials_axis(axes: Axes, logarithmic: bool) -> None:
+    """A horizontal axis of trials: 1,000 and 10,000, with powers of ten if it is logarithmic."""
+    if logarithmic:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator())
+        axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+
+
+def date_axis(axes: Axes) -> None:
+    """A horizontal axis of dates, with few and short labels."""
+    locator = AutoDateLocator(maxticks=6)  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+
+
+def svg(figure: Figure) -> str:
+    """A figure as the text of an SVG file, the same every time, and the figure is cleared."""
+    file = io.StringIO()
+    with applied():
+        FigureCanvasSVG(figure).print_svg(file, metadata={"Date": None})  # type: ignore[no-untyped-call]
+        figure.clear()
+    return file.getvalue()
 
 
 def legend_below(figure: Figure, axes: Axes, columns: int, *more: Axes) -> None:

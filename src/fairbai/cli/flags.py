@@ -1,7 +1,10 @@
 """The flags that mean the same in every command that has them."""
 
 import argparse
+import re
 from pathlib import Path
+
+from fairbai.service.domain.cycles import PATTERN, seconds
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -27,3 +30,27 @@ def add_output(parser: argparse.ArgumentParser, default: Path | None, about: str
 def add_runs(parser: argparse.ArgumentParser, default: int | None, about: str) -> None:
     """For commands that simulate."""
     parser.add_argument("--runs", type=int, default=default, metavar="N", help=f"runs of every cell {about}")
+
+
+def add_question(parser: argparse.ArgumentParser) -> None:
+    """For commands that ask for the best arm: what the answer must be."""
+    parser.add_argument("--tolerance", metavar="T", help="how far from the best the answer may be: 0.01, or 10%% of it")
+    parser.add_argument("--goal", choices=["max", "min"], help="min if less is better (default max)")
+    parser.add_argument("--control", metavar="LABEL", help="the arm that another must beat by more than the tolerance")
+
+
+def tolerance_of(text: str) -> float | str:
+    """The tolerance that ``0.01`` or ``10%`` stands for."""
+    try:
+        return text if text.endswith("%") else float(text)
+    except ValueError:
+        raise ValueError(f"tolerance must be a number, or percent such as 10%, got {text!r}") from None
+
+
+def duration(text: str) -> float:
+    """The seconds that ``90d`` or ``24h`` stands for; ``0`` for none."""
+    if text == "0":
+        return 0.0
+    if not re.fullmatch(PATTERN, text):
+        raise argparse.ArgumentTypeError(f"must be a whole number of s, m, h, d or w, such as 24h or 90d, got {text!r}")
+    return seconds(text)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fairbai import __version__
-from fairbai.cli import completion, doctor, instances, service, studies, warm
+from fairbai.cli import completion, doctor, instances, keys, logs, service, studies, warm
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,45 @@ GROUPS = {
             instances.PLAN_EXAMPLES + instances.FAMILY_HELP + instances.FILE_HELP,
         ),
     ],
+    "after an experiment": [
+        Command(
+            "analyze",
+            "what a log says: who leads, how sure that is, and what speaks against it",
+            logs.add_analyze,
+            logs.run_analyze,
+            logs.ANALYZE_EXAMPLES,
+        ),
+    ],
     "a live experiment, over HTTP": [
         Command("serve", "run the service", service.add_serve, service.run_serve, service.SERVE_EXAMPLES),
-        Command("keys", "make, list and end its keys", service.add_keys, service.run_keys, service.KEYS_EXAMPLES),
+        Command("keys", "make, list, rotate and end its keys", keys.add_keys, keys.run_keys, keys.KEYS_EXAMPLES),
+        Command(
+            "projects",
+            "make and list projects, which keep teams apart",
+            keys.add_projects,
+            keys.run_projects,
+            keys.PROJECTS_EXAMPLES,
+        ),
         Command(
             "verify",
             "replay its logs, and compare with what is stored",
             service.add_verify,
             service.run_verify,
             service.VERIFY_EXAMPLES,
+        ),
+        Command(
+            "backup",
+            "write all its data to one file, while it runs",
+            service.add_backup,
+            service.run_backup,
+            service.BACKUP_EXAMPLES,
+        ),
+        Command(
+            "restore",
+            "fill an empty database from a backup",
+            service.add_restore,
+            service.run_restore,
+            service.RESTORE_EXAMPLES,
         ),
     ],
     "comparing rules by simulation": [
@@ -65,14 +95,14 @@ GROUPS = {
         ),
         Command(
             "compare",
-            "the table of a study: stopping time, errors, violation, efficiency",
+            "the table of a study; or rules side by side on one instance, with their regret",
             studies.add_compare,
             studies.run_compare,
             studies.COMPARE_EXAMPLES,
         ),
         Command(
             "reproduce",
-            "the paper's tables, or all of its evaluation as a report beside the paper",
+            "the paper's tables, all of its evaluation as a report, or replays of real tests",
             studies.add_reproduce,
             studies.run_reproduce,
             studies.REPRODUCE_EXAMPLES,

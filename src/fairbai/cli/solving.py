@@ -4,7 +4,8 @@ import argparse
 import math
 from typing import Any
 
-from fairbai.cli.instances import question
+from fairbai.cli.instances import asked_of, question, rates_given
+from fairbai.cli.logs import analyzed
 from fairbai.cli.printing import print_json, print_table
 from fairbai.planning import plan
 from fairbai.planning.expected import Forecast
@@ -13,6 +14,7 @@ from fairbai.planning.text import count
 from fairbai.problems import Instance
 from fairbai.problems.checks import confidence
 from fairbai.problems.labels import labels_for
+from fairbai.problems.question import question_of
 from fairbai.problems.short_forms import rates_of
 from fairbai.stopping import Heuristic
 
@@ -23,19 +25,23 @@ def print_solution(options: argparse.Namespace) -> None:
     """Print the allocation of an instance beside its floors."""
     form = question(options)
     labels = labels_for(form.get("arms"), form["means"])
-    instance = Instance(form["means"], form.get("family"), rates_of(form.get("rates"), labels))
+    asked = question_of(form.get("goal", "max"), form.get("tolerance"), form.get("control"), labels)
+    rates = rates_of(form.get("rates"), labels)
+    instance = Instance(form["means"], form.get("family"), rates, asked.tolerance, asked.goal, asked.control)
     delta = confidence(form.get("delta", 0.05))
     report = described_instance(instance, delta, labels)
     _add_estimate(report, instance)
     if options.json:
         print_json(report)
         return
-    print(f"best arm {labels[report['best_arm']]} of {instance.means.size} {instance.family.kind} arms\n")
+    answer, arms = "best arm" if asked.plain else "answer", f"{instance.means.size} {instance.family.kind} arms"
+    print(f"{answer} {labels[report['best_arm']]} of {arms}\n")
     _print_arms(report, limited=instance.limits is not None)
     for group in instance.rates.to_dict().get("groups", ()):
         share = sum(report["arms"][arm]["weight"] for arm in group["arms"])
         names = ", ".join(str(labels[arm]) for arm in group["arms"])
-        print(f"arms {names} together: {share:.4f}, floor {group['floor']:.4f}\n")
+        limits = [f"{limit} {group[limit]:.4f}" for limit in ("floor", "ceiling") if limit in group]
+        print(f"arms {names} together: {share:.4f}, {', '.join(limits)}\n")
     bound = f"at most {report['price_upper_bound']:.4g}"
     print_table(
         None,
@@ -79,13 +85,33 @@ def _add_estimate(report: dict[str, Any], instance: Instance) -> None:
         arm["expected_trials"] = trials * arm["weight"]
 
 
-def print_plan(options: argparse.Namespace) -> None:
-    """Print how many trials an experiment will take."""
+def print_next_plan(options: argparse.Namespace) -> None:
+    """Print how many trials an experiment will take whose means come from a log."""
+    for name in ("means", "arms", "file"):
+        if getattr(options, name) is not None:
+            raise ValueError(f"--{name} and --from cannot be given together: the log has the arms and their means")
+    _check_per_day(options)
+    found = analyzed(options.log, options)
+    limit = {} if options.limit is None else {"limit": options.limit}
+    rates = rates_given(options, [str(label) for label in found.arms.labels])
+    planned = found.plan(rates=rates, per_day=options.per_day, **limit)
+    if options.json:
+        print_json(planned.to_dict())
+    else:
+        print(planned)
+
+
+def _check_per_day(options: argparse.Namespace) -> None:
     if options.per_day is not None and not 0.0 < options.per_day < math.inf:
         raise ValueError(f"per-day must be positive, got {options.per_day!r}")
+
+
+def print_plan(options: argparse.Namespace) -> None:
+    """Print how many trials an experiment will take."""
+    _check_per_day(options)
     form = question(options)
-    question_of = (form["means"], form.get("family"), form.get("rates"), form.get("delta", 0.05), form.get("arms"))
-    found = plan(*question_of, per_day=options.per_day)
+    given = (form["means"], form.get("family"), form.get("rates"), form.get("delta", 0.05), form.get("arms"))
+    found = plan(*given, per_day=options.per_day, **asked_of(form))
     if options.json:
         print_json(found.to_dict())
     else:

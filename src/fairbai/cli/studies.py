@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairbai.cli.flags import add_json, add_output, add_quiet, add_runs, add_seed
+from fairbai.cli.instances import add_instance
 from fairbai.cli.printing import print_json
 
 SIMULATE_EXAMPLES = """examples:
@@ -35,13 +36,21 @@ a study file:
 COMPARE_EXAMPLES = """examples:
   fairbai compare study-results
   fairbai compare study-results --json
+  fairbai compare --rules all --means 0.5 0.4 0.3 --family bernoulli --floors 0.1
+  fairbai compare --rules fair_top_two uniform_fair --means 1 0.5 0 --floors 0.1 --horizon 5000 --figures figures
+
+With --rules, every rule runs on the instance until a proved answer, for at most --horizon trials.
 """
 REPRODUCE_EXAMPLES = """examples:
   fairbai reproduce tables --runs 100 --output reproduction
   fairbai reproduce all --runs 1000 --output reproduction
+  fairbai reproduce archive --output reproduction
 
 Runs are kept in the output folder: after Ctrl-C, or with more runs, the same command goes on.
 """
+
+
+RUNS, REPLAYS, COMPARED = 100, 4, 200
 
 
 def add_simulate(parser: argparse.ArgumentParser) -> None:
@@ -57,14 +66,23 @@ def add_simulate(parser: argparse.ArgumentParser) -> None:
 
 def add_compare(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``fairbai compare``."""
-    parser.add_argument("folder", type=Path, help="the output of fairbai simulate, finished or not")
-    add_json(parser)
+    parser.add_argument("folder", type=Path, nargs="?", help="the output of fairbai simulate, finished or not")
+    parser.add_argument("--rules", nargs="+", metavar="KIND", help="instead of a folder: sampling rules to run, or all")
+    parser.add_argument("--horizon", type=int, metavar="N", help="trials to count regret over (default: 4 x expected)")
+    add_runs(parser, None, f"(default: {COMPARED})")
+    add_seed(parser, None, "(default: 0)")
+    parser.add_argument("--figures", type=Path, metavar="DIR", help="also draw regret against trials, into this folder")
+    add_instance(parser)
 
 
 def add_reproduce(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``fairbai reproduce``."""
-    parser.add_argument("what", choices=["tables", "all"], help="the two tables, or tables, figures and report")
-    add_runs(parser, 100, "(default: 100)")
+    parser.add_argument(
+        "what",
+        choices=["tables", "archive", "all"],
+        help="the two tables; replays of 2,491 real tests; or tables, figures and report",
+    )
+    add_runs(parser, None, f"(default: {RUNS}; of every real test: {REPLAYS})")
     add_seed(parser, 0, "(default: 0)")
     add_output(parser, Path("reproduction"), "(default: reproduction)")
     add_json(parser)
@@ -95,27 +113,45 @@ def run_simulate(options: argparse.Namespace) -> None:
 
 
 def run_compare(options: argparse.Namespace) -> None:
-    """Print the table of a study."""
+    """Print the table of a study, or that of rules on one instance."""
+    if (options.folder is None) == (options.rules is None):
+        raise ValueError("give the folder of a study, or --rules and an instance")
+    if options.rules is not None:
+        from fairbai.cli.comparing import print_comparison
+
+        print_comparison(options)
+        return
     from fairbai.simulation import Study
 
+    for name in ("means", "file", "horizon", "runs", "seed", "figures"):
+        if getattr(options, name) is not None:
+            raise ValueError(f"--{name} belongs to --rules, which is missing: a folder holds its runs already")
     _print_study(Study.open(options.folder), options.json)
 
 
 def run_reproduce(options: argparse.Namespace) -> None:
-    """Redo the evaluation of the paper."""
+    """Redo the evaluation of the paper, or replay real tests."""
     from fairbai.reproduction import reproduce  # needs the extra `report`
 
-    function = reproduce.reproduce_tables if options.what == "tables" else reproduce.reproduce_all
+    function, name = {
+        "tables": (reproduce.reproduce_tables, "tables.csv"),
+        "archive": (reproduce.reproduce_archive, "archive.html"),
+        "all": (reproduce.reproduce_all, "index.html"),
+    }[options.what]
+    runs = (REPLAYS if options.what == "archive" else RUNS) if options.runs is None else options.runs
     try:
-        text = function(options.runs, options.output, options.seed, not options.quiet)
+        text = function(runs, options.output, options.seed, not options.quiet)
     except KeyboardInterrupt:
         _say_what_is_kept(options.output)
         raise
-    file = (options.output / ("tables.csv" if options.what == "tables" else "index.html")).resolve()
-    if options.json:
-        print_json({"file": str(file), "cells": _cells(options.output / "tables.csv")})
-    else:
+    file = (options.output / name).resolve()
+    if not options.json:
         print(text, file, sep="\n")
+    elif options.what == "archive":
+        tables = sorted((options.output / "archive").glob("*.csv"))
+        print_json({"file": str(file), "tables": {table.stem: _cells(table) for table in tables}})
+    else:
+        print_json({"file": str(file), "cells": _cells(options.output / "tables.csv")})
 
 
 def _say_what_is_kept(output: Path) -> None:

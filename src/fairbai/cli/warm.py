@@ -16,8 +16,8 @@ WARM_EXAMPLES = """examples:
   fairbai warm
   FAIRBAI_CACHE_DIR=/cache fairbai warm --quiet
 
-Compiles what Identifier, solve, plan, the service and simulate need, in a minute or two; later processes load it.
-Without it they run as Python at first, while another process compiles. The exit code is 1 if nothing can be kept.
+Compiles what Identifier, solve, plan, analyze, the service and simulate need, in a minute or two; later processes load
+it. Without it they run as Python at first, while another process compiles. The exit code is 1 if nothing can be kept.
 """
 FAMILIES = ("gaussian", "bernoulli")  # the others have the kernels of bernoulli
 RULES = ("fair_top_two", "fair_track_and_stop")  # without a solver in every round, and with one
@@ -93,7 +93,17 @@ def steps() -> list[tuple[str, Callable[[], object]]]:
             found.append((f"Identifier, {family}, {rule}", partial(rehearse, family, 0.25, rule)))
             found.append((f"simulate, {family}, {rule}", run))
     found.append(("Identifier, means that change", rehearse_drawn))
+    found.append(("analyze", _analyze))
     return found
+
+
+def _analyze() -> None:
+    from fairbai import analyze
+
+    log = {"arm": [0, 1, 1], "reward": [0, 1, 1], "probability": [0.5, 0.5, 0.5]}
+    analyze(log, family="poisson")
+    analyze(log, probability="probability").plan()
+    analyze({"arm": [0, 1], "trials": [9, 9], "sum": [1, 2]}, trials="trials", sum="sum")
 
 
 def _plan(instance: Any) -> None:

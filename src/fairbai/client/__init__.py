@@ -12,12 +12,23 @@ Quick start::
 """
 
 try:
-    from fairbai.client.calls import Answer, ExperimentOverError, ServiceError, Ticket
+    from fairbai.client.calls import Answer, ExperimentOverError, ExperimentPausedError, ServiceError, Ticket
     from fairbai.client.client import AsyncClient, Client
+    from fairbai.client.edge import Tally, assign
 except ModuleNotFoundError as error:
     if error.name != "httpx":
         raise
     message = "fairbai.client needs httpx: pip install '.[service]' in a clone of the repository"
     raise ModuleNotFoundError(message, name=error.name) from error
 
-__all__ = ["Answer", "AsyncClient", "Client", "ExperimentOverError", "ServiceError", "Ticket"]
+__all__ = [
+    "Answer",
+    "AsyncClient",
+    "Client",
+    "ExperimentOverError",
+    "ExperimentPausedError",
+    "ServiceError",
+    "Tally",
+    "Ticket",
+    "assign",
+]

@@ -20,6 +20,10 @@ class Client:
         timeout: Seconds per attempt.
         retries: How often to repeat a call that did not get through.
         transport: An httpx transport, for tests.
+
+    Attributes:
+        heads: The last head that ``tell``, ``report`` or ``close`` returned, by experiment: whoever keeps them can
+            prove with ``fairbai verify --head`` that nothing was lost since.
     """
 
     def __init__(
@@ -32,6 +36,7 @@ class Client:
     ) -> None:
         self._http = httpx.Client(**calls.options(url, key, timeout), transport=transport)
         self._retries = retries
+        self.heads = calls.Heads()
 
     def __enter__(self) -> Self:
         return self
@@ -58,21 +63,33 @@ class Client:
             time.sleep(calls.wait(attempt, response))
         raise AssertionError("the last attempt returns or raises")
 
-    def create(self, name: str, arms: Sequence[str], delta: float, **options: Any) -> str:
-        """Create an experiment; returns its id. The options are those of ``POST /v1/experiments``."""
+    def create(self, name: str, arms: Sequence[str] | None, delta: float, **options: Any) -> str:
+        """Create an experiment; returns its id. The options are those of ``POST /v1/experiments``.
+
+        A ``deadline`` may be a datetime with a zone. With ``factors``, ``arms`` is None.
+        """
         return str(self._send(calls.create(name, arms, delta, options)).json()["id"])
 
-    def ask(self, experiment: str, n: int = 1, serve_winner: bool = False) -> list[Ticket]:
-        """The next n trials.
+    def ask(self, experiment: str, n: int = 1, serve_winner: bool = False, unit: str | None = None) -> list[Ticket]:
+        """The next n trials; or the trial of a unit, such as a visitor, which keeps its arm and its ticket.
 
-        After the stop: the winner (or, if it was closed without a decision, the arm that was ahead, with tickets called
-        ``"leader"``) if ``serve_winner``, else raises ExperimentOverError.
+        After the end: the winner (or, without a decision, the arm that is ahead, with tickets called ``"leader"``) if
+        ``serve_winner``, else raises ExperimentOverError. New units get the winner in any case. The list is empty for a
+        unit that is not enrolled, or whose arm is switched off: show your default.
         """
-        return calls.tickets(self._send(calls.ask(experiment, n, serve_winner)))
+        return calls.tickets(self._send(calls.ask(experiment, n, serve_winner, unit)))
+
+    def reward(self, experiment: str, unit: str, value: float, event_id: str) -> Answer:
+        """What a unit earned, in an experiment with ``report_after``; the same event counts once."""
+        return self.heads.keep(experiment, calls.answer(self._send(calls.reward(experiment, unit, value, event_id))))
+
+    def erase_unit(self, experiment: str, unit: str) -> int:
+        """Forget who a unit was; its trial stays. Returns how many were stored: 0 or 1."""
+        return int(self._send(calls.erase_unit(experiment, unit)).json()["erased"])
 
     def tell(self, experiment: str, rewards: Mapping[str, float]) -> Answer:
         """Tell the rewards of tickets; all are counted, or none."""
-        return calls.answer(self._send(calls.tell(experiment, rewards)))
+        return self.heads.keep(experiment, calls.answer(self._send(calls.tell(experiment, rewards))))
 
     def report(
         self,
@@ -82,13 +99,18 @@ class Client:
         sums: Mapping[str, float],
         squares: Mapping[str, float] | None = None,
         policy: int | None = None,
+        seed: str | None = None,
     ) -> Answer:
         """Report trials that were assigned elsewhere; ``batch`` is a name that no other batch has.
 
         With the stopping rule design_based, ``policy`` is the version of the policy that they were drawn from and, for
-        bounded rewards, ``squares`` are the sums of the squared rewards.
+        bounded rewards, ``squares`` are the sums of the squared rewards. ``Tally.batch`` gives all of this; ``seed`` is
+        that of the policy, by which a batch of a lost history is refused. Other stopping rules do not log policies, and
+        notice nothing by the seed.
         """
-        return calls.answer(self._send(calls.report(experiment, batch, pulls, sums, squares, policy)))
+        return self.heads.keep(
+            experiment, calls.answer(self._send(calls.report(experiment, batch, pulls, sums, squares, policy, seed)))
+        )
 
     def policy(self, experiment: str, trials: int = 1000) -> dict[str, Any]:
         """The share of every arm in the next trials."""
@@ -100,9 +122,17 @@ class Client:
         found: dict[str, Any] = self._send(calls.get(experiment)).json()
         return found
 
-    def experiments(self, limit: int = 100, after: str | None = None) -> dict[str, Any]:
-        """One page of the list of experiments, newest first; ``after`` is the ``next`` of the page before."""
-        found: dict[str, Any] = self._send(calls.listing(limit, after)).json()
+    def experiments(self, limit: int = 100, after: str | None = None, flag: str | None = None) -> dict[str, Any]:
+        """One page of the list of experiments, or of those with a flag, newest first.
+
+        ``after`` is the ``next`` of the page before.
+        """
+        found: dict[str, Any] = self._send(calls.listing(limit, after, flag)).json()
+        return found
+
+    def head(self, experiment: str) -> str | None:
+        """The number and the hash of the last event of the log; None if an earlier version wrote that event."""
+        found: str | None = self._send(calls.get(experiment, "/head")).json()["head"]
         return found
 
     def history(self, experiment: str, points: int = 200) -> dict[str, Any]:
@@ -116,7 +146,28 @@ class Client:
 
     def close(self, experiment: str) -> Answer:
         """End an experiment permanently; before its decision, it will never have one."""
-        return calls.answer(self._send(calls.close(experiment)))
+        return self.heads.keep(experiment, calls.answer(self._send(calls.close(experiment))))
+
+    def pause(self, experiment: str) -> Answer:
+        """Give out no trials until it is resumed: ``ask`` raises ExperimentPausedError. Rewards are still counted."""
+        return calls.answer(self._send(calls.pause(experiment)))
+
+    def resume(self, experiment: str) -> Answer:
+        """Give out trials again."""
+        return calls.answer(self._send(calls.resume(experiment)))
+
+    def switch_off(self, experiment: str, arm: str, reason: str) -> Answer:
+        """Give out no further trials of an arm that is broken; the answer is then the best of the others."""
+        return calls.answer(self._send(calls.switch_off(experiment, arm, reason)))
+
+    def void(self, experiment: str, tickets: Sequence[str], reason: str) -> Answer:
+        """Take out the rewards of tickets that were wrong; after a decision it is only recorded."""
+        return calls.answer(self._send(calls.void(experiment, tickets, reason)))
+
+    def delete(self, experiment: str) -> dict[str, Any]:
+        """Delete an experiment with its whole log; returns the record of it that is kept."""
+        found: dict[str, Any] = self._send(calls.delete(experiment)).json()
+        return found
 
 
 class AsyncClient:
@@ -128,6 +179,10 @@ class AsyncClient:
         timeout: Seconds per attempt.
         retries: How often to repeat a call that did not get through.
         transport: An httpx transport, for tests.
+
+    Attributes:
+        heads: The last head that ``tell``, ``report`` or ``close`` returned, by experiment: whoever keeps them can
+            prove with ``fairbai verify --head`` that nothing was lost since.
     """
 
     def __init__(
@@ -140,6 +195,7 @@ class AsyncClient:
     ) -> None:
         self._http = httpx.AsyncClient(**calls.options(url, key, timeout), transport=transport)
         self._retries = retries
+        self.heads = calls.Heads()
 
     async def __aenter__(self) -> Self:
         return self
@@ -166,21 +222,37 @@ class AsyncClient:
             await asyncio.sleep(calls.wait(attempt, response))
         raise AssertionError("the last attempt returns or raises")
 
-    async def create(self, name: str, arms: Sequence[str], delta: float, **options: Any) -> str:
-        """Create an experiment; returns its id. The options are those of ``POST /v1/experiments``."""
+    async def create(self, name: str, arms: Sequence[str] | None, delta: float, **options: Any) -> str:
+        """Create an experiment; returns its id. The options are those of ``POST /v1/experiments``.
+
+        A ``deadline`` may be a datetime with a zone. With ``factors``, ``arms`` is None.
+        """
         return str((await self._send(calls.create(name, arms, delta, options))).json()["id"])
 
-    async def ask(self, experiment: str, n: int = 1, serve_winner: bool = False) -> list[Ticket]:
-        """The next n trials.
+    async def ask(
+        self, experiment: str, n: int = 1, serve_winner: bool = False, unit: str | None = None
+    ) -> list[Ticket]:
+        """The next n trials; or the trial of a unit, such as a visitor, which keeps its arm and its ticket.
 
-        After the stop: the winner (or, if it was closed without a decision, the arm that was ahead, with tickets called
-        ``"leader"``) if ``serve_winner``, else raises ExperimentOverError.
+        After the end: the winner (or, without a decision, the arm that is ahead, with tickets called ``"leader"``) if
+        ``serve_winner``, else raises ExperimentOverError. New units get the winner in any case. The list is empty for a
+        unit that is not enrolled, or whose arm is switched off: show your default.
         """
-        return calls.tickets(await self._send(calls.ask(experiment, n, serve_winner)))
+        return calls.tickets(await self._send(calls.ask(experiment, n, serve_winner, unit)))
+
+    async def reward(self, experiment: str, unit: str, value: float, event_id: str) -> Answer:
+        """What a unit earned, in an experiment with ``report_after``; the same event counts once."""
+        return self.heads.keep(
+            experiment, calls.answer(await self._send(calls.reward(experiment, unit, value, event_id)))
+        )
+
+    async def erase_unit(self, experiment: str, unit: str) -> int:
+        """Forget who a unit was; its trial stays. Returns how many were stored: 0 or 1."""
+        return int((await self._send(calls.erase_unit(experiment, unit))).json()["erased"])
 
     async def tell(self, experiment: str, rewards: Mapping[str, float]) -> Answer:
         """Tell the rewards of tickets; all are counted, or none."""
-        return calls.answer(await self._send(calls.tell(experiment, rewards)))
+        return self.heads.keep(experiment, calls.answer(await self._send(calls.tell(experiment, rewards))))
 
     async def report(
         self,
@@ -190,13 +262,19 @@ class AsyncClient:
         sums: Mapping[str, float],
         squares: Mapping[str, float] | None = None,
         policy: int | None = None,
+        seed: str | None = None,
     ) -> Answer:
         """Report trials that were assigned elsewhere; ``batch`` is a name that no other batch has.
 
         With the stopping rule design_based, ``policy`` is the version of the policy that they were drawn from and, for
-        bounded rewards, ``squares`` are the sums of the squared rewards.
+        bounded rewards, ``squares`` are the sums of the squared rewards. ``Tally.batch`` gives all of this; ``seed`` is
+        that of the policy, by which a batch of a lost history is refused. Other stopping rules do not log policies, and
+        notice nothing by the seed.
         """
-        return calls.answer(await self._send(calls.report(experiment, batch, pulls, sums, squares, policy)))
+        return self.heads.keep(
+            experiment,
+            calls.answer(await self._send(calls.report(experiment, batch, pulls, sums, squares, policy, seed))),
+        )
 
     async def policy(self, experiment: str, trials: int = 1000) -> dict[str, Any]:
         """The share of every arm in the next trials."""
@@ -208,9 +286,17 @@ class AsyncClient:
         found: dict[str, Any] = (await self._send(calls.get(experiment))).json()
         return found
 
-    async def experiments(self, limit: int = 100, after: str | None = None) -> dict[str, Any]:
-        """One page of the list of experiments, newest first; ``after`` is the ``next`` of the page before."""
-        found: dict[str, Any] = (await self._send(calls.listing(limit, after))).json()
+    async def experiments(self, limit: int = 100, after: str | None = None, flag: str | None = None) -> dict[str, Any]:
+        """One page of the list of experiments, or of those with a flag, newest first.
+
+        ``after`` is the ``next`` of the page before.
+        """
+        found: dict[str, Any] = (await self._send(calls.listing(limit, after, flag))).json()
+        return found
+
+    async def head(self, experiment: str) -> str | None:
+        """The number and the hash of the last event of the log; None if an earlier version wrote that event."""
+        found: str | None = (await self._send(calls.get(experiment, "/head"))).json()["head"]
         return found
 
     async def history(self, experiment: str, points: int = 200) -> dict[str, Any]:
@@ -224,4 +310,25 @@ class AsyncClient:
 
     async def close(self, experiment: str) -> Answer:
         """End an experiment permanently; before its decision, it will never have one."""
-        return calls.answer(await self._send(calls.close(experiment)))
+        return self.heads.keep(experiment, calls.answer(await self._send(calls.close(experiment))))
+
+    async def pause(self, experiment: str) -> Answer:
+        """Give out no trials until it is resumed: ``ask`` raises ExperimentPausedError. Rewards are still counted."""
+        return calls.answer(await self._send(calls.pause(experiment)))
+
+    async def resume(self, experiment: str) -> Answer:
+        """Give out trials again."""
+        return calls.answer(await self._send(calls.resume(experiment)))
+
+    async def switch_off(self, experiment: str, arm: str, reason: str) -> Answer:
+        """Give out no further trials of an arm that is broken; the answer is then the best of the others."""
+        return calls.answer(await self._send(calls.switch_off(experiment, arm, reason)))
+
+    async def void(self, experiment: str, tickets: Sequence[str], reason: str) -> Answer:
+        """Take out the rewards of tickets that were wrong; after a decision it is only recorded."""
+        return calls.answer(await self._send(calls.void(experiment, tickets, reason)))
+
+    async def delete(self, experiment: str) -> dict[str, Any]:
+        """Delete an experiment with its whole log; returns the record of it that is kept."""
+        found: dict[str, Any] = (await self._send(calls.delete(experiment))).json()
+        return found

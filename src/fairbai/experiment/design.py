@@ -52,7 +52,8 @@ def prepared(stopping: DesignBased, least: Array, state: Array, scalars: Array) 
     more = np.zeros((kernels.BETS - rows.STATE_ROWS + 4 * bets.size, least.size))
     grid = np.concatenate([bets, np.log(weights), np.log(np.cumsum(weights))])
     larger, longer = np.concatenate([state, more]), np.concatenate([scalars, [0.0, 0.5, 1.0], grid])
-    larger[kernels.REACH] = (bets[:, None] <= least * kernels.EDGE * (1.0 + 1e-12)).sum(axis=0)
+    most = least * np.minimum(1.0, state[rows.STRETCH]) * kernels.EDGE  # as a rival, an arm is bet on 1 / stretch times
+    larger[kernels.REACH] = (bets[:, None] <= most * (1.0 + 1e-12)).sum(axis=0)
     larger[kernels.BETS + 2 * bets.size :] = 1.0
     return larger, longer
 
@@ -83,26 +84,38 @@ class Averages:
     confidence: float
 
 
-def averages(state: Array, scalars: Array, family: Family, delta: float) -> Averages:
-    """The averages of an experiment with the design-based stop."""
+def averages(state: Array, scalars: Array, family: Family, delta: float, control: int = -1) -> Averages:
+    """The averages of an experiment with the design-based stop, whose control is this arm (-1 for none)."""
     arms, trials = state.shape[1], float(scalars[kernels.COUNTED])
     best = int(kernels.leader(state))
-    own, pair = math.log(2.0 * arms / delta), math.log(arms * (arms - 1.0) / delta)
-    intervals, differences = np.zeros((arms, 2)), np.zeros((arms, 2))
+    pair, differences = math.log(arms * (arms - 1.0) / delta), np.zeros((arms, 2))
+    intervals = average_intervals(state, scalars, family, delta)
+    width = float(family.in_units(1.0) - family.in_units(0.0))
     for arm in range(arms):
-        intervals[arm, 0] = kernels.lower_end(state, scalars, arm, -1, own)
-        intervals[arm, 1] = -kernels.lower_end(state, scalars, -1, arm, own)
-        if arm != best:
-            differences[arm, 0] = kernels.lower_end(state, scalars, best, arm, pair)
-            differences[arm, 1] = -kernels.lower_end(state, scalars, arm, best, pair)
+        if arm != best and (state[rows.STRETCH] == 1.0).all():
+            low = kernels.lower_end(state, scalars, best, arm, pair)
+            high = -kernels.lower_end(state, scalars, arm, best, pair)
+            differences[arm] = sorted((low * width, high * width))
+        elif arm != best:  # with a tolerance in percent, bets on pairs are not on their difference
+            differences[arm] = intervals[best] - intervals[arm, ::-1]
     estimates = np.array([kernels.estimated(state, arm) for arm in range(arms)]) / max(1.0, trials)
-    score = float(kernels.design_evidence(state, scalars, -math.inf)[0])
-    width = float(family.in_units(np.ones(1))[0] - family.in_units(np.zeros(1))[0])
+    score = float(kernels.design_evidence(control, state, scalars, -math.inf)[0])
     return Averages(
         trials=int(trials),
         estimates=family.in_units(estimates) if trials > 0.0 else np.full(arms, math.nan),
-        intervals=family.in_units(intervals),
+        intervals=intervals,
         leader=best,
-        differences=differences * width,
-        confidence=max(0.0, 1.0 - arms * (arms - 1) * math.exp(-score)),
+        differences=differences,
+        confidence=1.0 - DesignBased().risk(score, arms),
     )
+
+
+def average_intervals(state: Array, scalars: Array, family: Family, delta: float) -> Array:
+    """An interval for the average of every arm so far, one row per arm."""
+    arms = state.shape[1]
+    ends, level = np.empty((arms, 2)), math.log(2.0 * arms / delta)
+    for arm in range(arms):
+        ends[arm, 0] = kernels.lower_end(state, scalars, arm, -1, level)
+        ends[arm, 1] = -kernels.lower_end(state, scalars, -1, arm, level)
+    found: Array = np.sort(family.in_units(ends), axis=1)
+    return found

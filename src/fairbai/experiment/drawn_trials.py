@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 from fairbai.experiment.open_trials import OpenTrials, checked_silence
-from fairbai.problems.checks import number, whole
+from fairbai.problems.checks import number, true_or_false, whole
 from fairbai.problems.families import Family
 
 
@@ -20,6 +20,7 @@ class DrawnTrials(OpenTrials):
         silence: What a trial counts as that is due and has no reward.
         first: The number of the oldest open trial.
         late: Rewards that came after their trial was counted as silent.
+        closed: Whether nobody waits for rewards any more.
     """
 
     def __init__(self, report_after: int | None, silence: float | None, labels: tuple[Any, ...]) -> None:
@@ -30,7 +31,7 @@ class DrawnTrials(OpenTrials):
     def copied(self) -> Self:
         """A copy, to go back to if something fails."""
         one = type(self)(None if self.waits else self.report_after, self.silence, self._labels)
-        one.first, one.late = self.first, self.late
+        one.first, one.late, one.closed = self.first, self.late, self.closed
         one._arms, one._rewards, one._chances = self._arms.copy(), self._rewards.copy(), self._chances.copy()
         return one
 
@@ -47,6 +48,13 @@ class DrawnTrials(OpenTrials):
         if not self.waits and oldest >= self.first and oldest not in self._rewards:
             assert self.silence is not None
             self._rewards[oldest] = self.silence
+
+    def close(self) -> list[tuple[int, float | None]]:
+        """Let the trials without a reward have ``silence``; where there is none, they stay open and uncounted."""
+        self.closed = True
+        if self.silence is not None:
+            self._rewards = {number: self._rewards.get(number, self.silence) for number in self._arms}
+        return []
 
     def skip(self, trials: int) -> None:
         """Go on after so many trials that others counted; there must be no open ones."""
@@ -78,6 +86,7 @@ class DrawnTrials(OpenTrials):
             counts = f"{len(arms)}, {len(rewards)} and {len(chances)}"
             raise ValueError(f"trials must have as many arms as rewards and probabilities, got {counts}")
         self.first, self.late = trials - len(arms), whole("late", form["late"], 0)
+        self.closed = true_or_false("closed", form.get("closed", False))
         last = len(self._labels) - 1
         self._arms = {trial: whole("arm", arm, 0, last) for trial, arm in enumerate(arms, self.first)}
         told = ((trial, reward) for trial, reward in enumerate(rewards, self.first) if reward is not None)
@@ -98,7 +107,7 @@ class OrderedTrials(DrawnTrials):
     def copied(self) -> Self:
         """A copy, to go back to if something fails."""
         one = type(self)(self._labels)
-        one.first, one._assigned = self.first, self._assigned
+        one.first, one._assigned, one.closed = self.first, self._assigned, self.closed
         return one
 
     @property
@@ -124,11 +133,12 @@ class OrderedTrials(DrawnTrials):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        return {"first": self.first}
+        return {"first": self.first, "closed": True} if self.closed else {"first": self.first}
 
     def restore(self, form: dict[str, Any], family: Family, trials: int) -> None:
         """Continue after so many trials."""
         self.first, self._assigned = whole("first", form["first"], 0, trials), trials
+        self.closed = true_or_false("closed", form.get("closed", False))
 
 
 def checked_drawn_trials(report_after: Any, silence: Any, family: Family, labels: tuple[Any, ...]) -> DrawnTrials:

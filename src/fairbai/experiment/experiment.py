@@ -15,25 +15,29 @@ from fairbai.kernels.allocation.floors import allocate
 from fairbai.kernels.allocation.limits import allocate_within
 from fairbai.kernels.allocation.shares import SHARES_ROWS
 from fairbai.kernels.config import RUN, SEED
-from fairbai.kernels.families import GAUSSIAN
+from fairbai.kernels.families import GAUSSIAN, GAUSSIAN_UNKNOWN
 from fairbai.kernels.loop import steps as kernels
 from fairbai.kernels.rates import CONSTANT, spare_share
-from fairbai.kernels.sampling.rules import FROM_POLICY, PYTHON, draws, has_policy
-from fairbai.kernels.stopping import design
+from fairbai.kernels.sampling.queues import AVAILABLE
+from fairbai.kernels.sampling.rules import FROM_POLICY, PYTHON, draws, earns, has_policy
+from fairbai.kernels.settling import settle
+from fairbai.kernels.stopping import design, standing
 from fairbai.kernels.streams.philox import two_uniforms
 from fairbai.problems.checks import Array, frozen, is_whole, whole
 from fairbai.problems.configured import Form
 from fairbai.problems.families import Bounded as BoundedFamily
 from fairbai.problems.families import Family
+from fairbai.problems.question import Question, check_rates
 from fairbai.problems.rates import Bounded, Constant, Limits, Rate
 from fairbai.sampling.fair_top_two import FairTopTwo
 from fairbai.sampling.fair_track_and_stop import FairTrackAndStop
 from fairbai.sampling.posterior_fair import PosteriorFair
 from fairbai.sampling.rule import SamplingRule, Situation
-from fairbai.stopping import DesignBased, Mixture, StoppingRule
+from fairbai.stopping import DesignBased, LinearMixture, Mixture, StoppingRule
 
 MAX_SEED = 2**63 - 1
 MANY, MANY_TO_SOLVE = 5_000, 500  # arms from which on a trial as Python takes a tenth of a second
+MANY_PAIRS = 200  # arms from which on comparing all pairs as Python may take a second
 
 Evidence = tuple[float, int, float, float, float]
 """What ``kernels.stopping.scores.evidence`` returns."""
@@ -50,6 +54,11 @@ class Experiment:
         stopping: The stopping rule; ``Mixture()``, the tightest proved one, by default.
         seed: Of the random stream, together with ``run``.
         run: The number of the run.
+        question: What the answer must be; by default, the arm with the largest mean.
+
+    Attributes:
+        declared: The reward family.
+        family: The same as the kernels see it: for them the largest mean is the best.
     """
 
     def __init__(
@@ -61,32 +70,42 @@ class Experiment:
         stopping: StoppingRule | Form | None = None,
         seed: int = 0,
         run: int = 0,
+        question: Question | None = None,
     ) -> None:
-        self.family = family
+        self.question = (question or Question()).for_control(arms)
+        self.declared, self.family = family, family.for_goal(self.question.goal)
         self.rates = Constant() if rates is None else rates
-        self.stopping = Mixture() if stopping is None else StoppingRule.of(stopping)
+        self.stopping = default_stopping(family) if stopping is None else StoppingRule.of(stopping)
         self.sampling = (
-            default_sampling(self.stopping, self.rates, arms) if sampling is None else SamplingRule.of(sampling)
+            default_sampling(self.stopping, self.rates, arms, family) if sampling is None else SamplingRule.of(sampling)
         )
+        self.sampling.check(self.rates)
         self.stopping.check(self.family)
         _check_unit(self.family, self.rates)
+        check_rates(self.question.goal, self.rates, self.family)
         seed = checked_seed(seed)
         learned = not isinstance(self.rates, Constant)
         rate = getattr(self.rates, "code", CONSTANT)
         self.python_rates = learned and rate == CONSTANT
         self.python_rule = self.sampling.code is None
         rule = PYTHON if self.python_rule else self.sampling.code
-        codes = [self.family.code, rate, learned, rule, self.sampling.origin, self.stopping.code, seed, run]
+        control = -1 if self.question.control is None else self.question.control
+        codes = [self.family.code, rate, learned, rule, self.sampling.origin, self.stopping.code, control, seed, run]
         self.codes = np.array(codes, dtype=np.int64)
         p0, temperature = getattr(self.rates, "p0", 0.0), getattr(self.rates, "temperature", 1.0)
-        self.params = np.array([p0, temperature, self.sampling.parameter, *self.stopping.parameters(arms)])
+        rule_parameters = (self.sampling.parameter, self.sampling.second)
+        self.params = np.array([p0, temperature, *rule_parameters, *self.stopping.parameters(arms)])
         self.state = np.zeros((rows.STATE_ROWS, arms))
         self.state[rows.SCALE] = self.family.scales(arms)
-        self.state[rows.CEILING], self.state[rows.GROUP] = 1.0, -1.0
+        self.state[[rows.CEILING, rows.GROUP_CEILING]], self.state[rows.GROUP] = 1.0, -1.0
+        self.state[[rows.STRETCH, rows.SHIFT]] = self.question.ties(family, arms)
         self.scalars = np.zeros(rows.SCALARS)
         self.scalars[rows.UNSEEN] = arms
         self.scalars[rows.SPARE] = 1.0
         self.scalars[rows.SLACK] = -1.0
+        self.scalars[rows.NEXT_LOOK] = standing.FIRST_LOOK * arms if self.keeps_scores else math.inf
+        self.scalars[rows.SAVED_NAMED] = -1.0
+        self.state[rows.BEST_SCORE] = self.stopping.level(1.0, arms)  # which says nothing
         if not learned:
             self._set_floors(self.rates.floors(np.zeros(arms)))
         if isinstance(self.rates, Bounded):
@@ -95,9 +114,14 @@ class Experiment:
         if isinstance(self.stopping, DesignBased):
             self.guarantees = checked_guarantees(self.sampling, self.rates, arms)
             self.state, self.scalars = prepared(self.stopping, self.guarantees, self.state, self.scalars)
+        self.resize(arms)
+
+    def resize(self, arms: int) -> None:
+        """Make room for what the kernels compute of so many arms."""
         self.policy = np.empty(arms)
-        self.workspace = np.empty((SHARES_ROWS, arms))
-        needed = self.limited or self.sampling.solves or has_policy(rule)
+        self.workspace = np.ones((SHARES_ROWS, arms))  # which says that every arm is available
+        code = PYTHON if self.python_rule else self.sampling.code
+        needed = self.limited or self.sampling.solves or has_policy(code) or earns(code)
         self._room = (self.policy, self.workspace) if needed else (None, None)  # the compiler then leaves out both
         self._many = arms > (MANY_TO_SOLVE if self.sampling.solves else MANY)
 
@@ -118,6 +142,11 @@ class Experiment:
         return self.codes, self.params, self.state, self.scalars, self.policy, self.workspace
 
     @property
+    def keeps_scores(self) -> bool:
+        """Whether a score stays true of the arm that it named, and so is kept: not if the best arm may change."""
+        return self.stopping.proved(self.family) and not self.stopping.drift_proof
+
+    @property
     def run(self) -> int:
         """The number of the run."""
         return int(self.codes[RUN])
@@ -129,7 +158,7 @@ class Experiment:
 
     @property
     def unseen(self) -> bool:
-        """Whether there are arms that have no reward yet."""
+        """Whether there are arms that have no reward yet, or too few to estimate an unknown variance."""
         return bool(self.scalars[rows.UNSEEN] > 0.0)
 
     @property
@@ -139,19 +168,30 @@ class Experiment:
 
     @property
     def best(self) -> int:
-        """The first arm with the largest mean or, with a stop that survives drift, the largest average."""
+        """The arm to name: the first with the best mean or, with a stop that survives drift, the best average.
+
+        With a control, it is the control if more evidence speaks for that.
+        """
+        if self.question.control is not None:
+            return int(self.scalars[rows.NAMED])
         if self.guarantees is not None:
             return int(design.leader(self.state))
         return int(np.argmax(self.state[rows.MEAN]))
 
-    def assign(self) -> int:
-        """Choose the next arm and count it as assigned."""
+    def assign(self, available: Array | None = None) -> int:
+        """Choose the next arm and count it as assigned.
+
+        Args:
+            available: 1 for every arm that may be chosen, for a rule that skips arms; all by default.
+        """
+        if self.sampling.skips_arms:
+            self.workspace[AVAILABLE] = 1.0 if available is None else available
         if self.python_rule:
             arm = self._ask_python()
             self.count_assigned(arm)
             return arm
         assign = patiently(kernels.assign) if self._many else kernels.assign
-        chosen = int(assign(self.codes, self.params, self.state, self.scalars, self._room[0]))
+        chosen = int(assign(self.codes, self.params, self.state, self.scalars, *self._room))
         if chosen < 0:
             raise NotImplementedError(f"no kernel knows the sampling rule {self.sampling.kind}")
         return chosen
@@ -194,15 +234,42 @@ class Experiment:
         Where the score is below ``level`` it may be any number below it, which is quicker to find.
         """
         if self.python_rates and not self.unseen:
-            self._set_floors(self.rates.floors(self.state[rows.MEAN]))
+            self._set_floors(self.floors_at(self.state[rows.MEAN]))
         reconsider = patiently(kernels.reconsider) if self._many else kernels.reconsider
         found: Evidence = reconsider(self.codes, self.params, self.state, self.scalars, self._room[1], level)
         return found
+
+    def floors_at(self, means: Array) -> Array:
+        """The floors of rates that are written in Python, which see means in the unit of the rewards."""
+        return self.rates.floors(self.family.in_units(means))
 
     def exact_evidence(self) -> Evidence:
         """What ``kernels.stopping.evidence`` says, exact at every level."""
         found: Evidence = kernels.exact_evidence(self.codes, self.params, self.state, self.scalars)
         return found
+
+    def how_sure(self) -> tuple[float, Evidence]:
+        """The best score that speaks for the named arm; and the evidence now, exact at every level."""
+        found: tuple[float, Evidence] = kernels.how_sure(self.codes, self.params, self.state, self.scalars)
+        return found
+
+    def candidates(self, level: float) -> Any:
+        """Whether each arm may still be the best: no other has a score of at least ``level`` against it."""
+        entry = patiently(standing.candidates) if self.policy.size > MANY_PAIRS else standing.candidates
+        return entry(self.codes, self.params, self.state, self.scalars, level)
+
+    @property
+    def names_an_arm(self) -> bool:
+        """Whether every arm has a reward, so that one can be named."""
+        return bool((self.state[rows.OBSERVED] > 0.0).all())
+
+    def trials_to_settle(self, floors: Array) -> int:
+        """The least number of further trials that can meet these floors, or all limits."""
+        return int(settle.settling_trials(self.state, self.scalars, floors, self.workspace))
+
+    def settling_arm(self, floors: Array, end: int) -> int:
+        """The next arm on the way to the round at which they are met."""
+        return int(settle.settling_arm(self.state, self.scalars, floors, end, self.workspace))
 
     def give_up(self, arm: int, n: int = 1) -> None:
         """Expect no reward of ``n`` more trials of an arm."""
@@ -214,6 +281,27 @@ class Experiment:
         """Set how many trials of every arm are given up: fairness counts them, and no rewards are expected of them."""
         self.state[rows.LOST] = lost
         self.scalars[rows.GIVEN_UP] = self.state[rows.LOST].sum()
+
+    def set_rewards(self, arm: int, count: int, total: float, squares: float) -> None:
+        """Set what the rewards of an arm add up to, where some that were counted were wrong; ``recount`` is due then.
+
+        Args:
+            arm: The arm.
+            count: How many rewards it has.
+            total: Their sum.
+            squares: The sum of their squares or, if variances are unknown, of their squared deviations.
+        """
+        state = self.state
+        state[rows.OBSERVED, arm], state[rows.SUM, arm], state[rows.SQUARES, arm] = count, total, squares
+        if self.family.code == GAUSSIAN_UNKNOWN:
+            state[rows.SCALE, arm] = self.family.scales(self.policy.size)[arm]
+        if count == 0:
+            state[[rows.MEAN, rows.INSIDE, rows.PENALTY], arm] = 0.0
+
+    def forget_floors(self) -> None:
+        """Set learned floors to 0, which they are until every arm has the rewards that its estimates need."""
+        if not isinstance(self.rates, Constant):
+            self._set_floors(np.zeros(self.policy.size))
 
     def recount(self) -> None:
         """Bring what follows from the counts and sums up to date, after these were changed from outside."""
@@ -229,16 +317,15 @@ class Experiment:
 
     def _optimal_cost(self) -> float:
         """1 / T*_p at the present means: how much the GLR grows with every trial, at best."""
-        means, scales, floors, ceilings, groups, totals = (
-            frozen(self.state[row])
-            for row in (rows.INSIDE, rows.SCALE, rows.FLOOR, rows.CEILING, rows.GROUP, rows.GROUP_FLOOR)
-        )
-        question, weights = (self.family.code, means, scales), np.empty(means.size)
+        means, scales, floors = (frozen(self.state[row]) for row in (rows.INSIDE, rows.SCALE, rows.FLOOR))
+        code, weights, ties = self.family.code, np.empty(means.size), frozen(self.state[rows.STRETCH : rows.SHIFT + 1])
         if isinstance(self.family, BoundedFamily):
             noise = np.array([rows.bounded_variance(self.state, arm) for arm in range(means.size)])
-            question = (GAUSSIAN, means, frozen(noise))
+            code, scales = GAUSSIAN, frozen(noise)
+        question = code, (means, scales, ties, -1 if self.question.control is None else self.best)
         if self.limited:
-            limits = (floors, ceilings, groups, totals)
+            others = (rows.CEILING, rows.GROUP, rows.GROUP_FLOOR, rows.GROUP_CEILING)
+            limits = (floors, *(frozen(self.state[row]) for row in others))
             return float(allocate_within(*question, limits, 0.0, weights, self.workspace[1:])[1])
         return float(allocate(*question, floors, 0.0, weights, self.workspace[1:])[1])
 
@@ -260,12 +347,20 @@ class Experiment:
         self.state[rows.CEILING] = limits.ceilings
         self.state[rows.GROUP] = limits.groups
         self.state[rows.GROUP_FLOOR] = limits.group_floors
+        self.state[rows.GROUP_CEILING] = limits.group_ceilings
         self.state[rows.CENTRE] = limits.centre
         self.scalars[rows.SLACK] = limits.slack
 
 
-def default_sampling(stopping: StoppingRule, rates: Rate, arms: int) -> SamplingRule:
+def default_stopping(family: Family) -> StoppingRule:
+    """The stopping rule of an experiment that names none."""
+    return LinearMixture() if family.structured else Mixture()
+
+
+def default_sampling(stopping: StoppingRule, rates: Rate, arms: int, family: Family | None = None) -> SamplingRule:
     """The sampling rule of an experiment that names none."""
+    if family is not None and family.structured:
+        return FairTrackAndStop(tracking="cumulative", start="policy")
     if not isinstance(stopping, DesignBased):
         return FairTopTwo()
     if isinstance(rates, Bounded):

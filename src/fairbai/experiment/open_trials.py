@@ -2,8 +2,8 @@
 
 from typing import Any, Self
 
-from fairbai.problems.checks import whole
-from fairbai.problems.families import Family
+from fairbai.problems.checks import number, true_or_false, whole
+from fairbai.problems.families import MAX_VALUE, Family
 
 
 class OpenTrials:
@@ -16,11 +16,12 @@ class OpenTrials:
         silence: What a trial counts as that is due and has no reward; None if it is then lost.
         first: The number of the oldest open trial.
         late: Rewards that came after their trial was due.
+        closed: Whether nobody waits for rewards any more.
     """
 
     def __init__(self, report_after: int, silence: float | None, labels: tuple[Any, ...]) -> None:
         self.report_after, self.silence = report_after, silence
-        self.first, self.late = 0, 0
+        self.first, self.late, self.closed = 0, 0, False
         self._labels = labels
         self._arms: dict[int, int] = {}
         self._rewards: dict[int, float] = {}
@@ -28,7 +29,7 @@ class OpenTrials:
     def copied(self) -> Self:
         """A copy, to go back to if something fails."""
         one = type(self)(self.report_after, self.silence, self._labels)
-        one.first, one.late = self.first, self.late
+        one.first, one.late, one.closed = self.first, self.late, self.closed
         one._arms, one._rewards = self._arms.copy(), self._rewards.copy()
         return one
 
@@ -45,6 +46,13 @@ class OpenTrials:
             del self._arms[self.first]
             self._rewards.pop(self.first, None)
             self.first += 1
+
+    def close(self) -> list[tuple[int, float | None]]:
+        """Close all trials, oldest first: arm and reward, which is ``silence`` if there is none."""
+        found = [(arm, self._rewards.get(number, self.silence)) for number, arm in self._arms.items()]
+        self.first, self.closed = self.first + len(found), True
+        self._arms, self._rewards = {}, {}
+        return found
 
     def hold(self, told: list[tuple[int | None, int]], rewards: list[float]) -> None:
         """Keep rewards until their trials are due: all or, where one is wrong, none.
@@ -92,19 +100,21 @@ class OpenTrials:
     def to_dict(self) -> dict[str, Any]:
         """The JSON form: its length is that of the open trials."""
         rewards = [self._rewards.get(number) for number in self._arms]
-        return {"arms": list(self._arms.values()), "rewards": rewards, "late": self.late}
+        form: dict[str, Any] = {"arms": list(self._arms.values()), "rewards": rewards, "late": self.late}
+        return {**form, "closed": True} if self.closed else form
 
     def restore(self, form: dict[str, Any], family: Family, trials: int) -> None:
         """Continue with the open trials of a snapshot that was taken after so many trials."""
         arms, rewards = form["arms"], form["rewards"]
-        if not len(arms) == len(rewards) == min(self.report_after, trials):
-            expected = min(self.report_after, trials)
+        self.closed = true_or_false("closed", form.get("closed", False))
+        expected = 0 if self.closed else min(self.report_after, trials)
+        if not len(arms) == len(rewards) == expected:
             raise ValueError(f"trials must have {expected} arms and rewards, got {len(arms)} and {len(rewards)}")
         self.first, self.late = trials - len(arms), whole("late", form["late"], 0)
         last = len(self._labels) - 1
         self._arms = {number: whole("arm", arm, 0, last) for number, arm in enumerate(arms, self.first)}
-        told = ((number, reward) for number, reward in enumerate(rewards, self.first) if reward is not None)
-        self._rewards = {number: family.statistic(reward) for number, reward in told}
+        told = ((trial, reward) for trial, reward in enumerate(rewards, self.first) if reward is not None)
+        self._rewards = {trial: number("reward", reward, -MAX_VALUE, MAX_VALUE, "a number") for trial, reward in told}
 
     def of_each_arm(self) -> list[int]:
         """How many open trials every arm has."""
@@ -127,6 +137,6 @@ def checked_open_trials(report_after: Any, silence: Any, family: Family, labels:
 def checked_silence(silence: Any, family: Family) -> float | None:
     """What silence counts as, which must be a reward; None if a silent trial is lost."""
     try:
-        return None if silence is None else family.statistic(silence)
+        return None if silence is None else family.value(silence)
     except ValueError as error:
         raise ValueError(f"silence must be a reward that the family can produce: {error}") from None

@@ -4,11 +4,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
+import numpy as np
+
 from fairbai.experiment.decision import Decision
-from fairbai.experiment.doubts import Doubts
+from fairbai.experiment.doubts import LEVEL, RATIO_LEVEL, Doubts
 from fairbai.experiment.drawn_trials import DrawnTrials
-from fairbai.experiment.experiment import Experiment
+from fairbai.experiment.experiment import Evidence, Experiment
+from fairbai.experiment.lack_of_fit import is_time_to_look
 from fairbai.experiment.open_trials import OpenTrials
+from fairbai.experiment.remaining import Remaining, forget_scores
+from fairbai.experiment.sample_ratio import DrawnShares
 from fairbai.experiment.settling import (
     MAX_LEARNING,
     Settling,
@@ -16,9 +21,9 @@ from fairbai.experiment.settling import (
     settling_plan,
     settling_round,
 )
+from fairbai.experiment.standing import Standing, standing_now, standing_then
 from fairbai.kernels import state as rows
-
-MAX_EVIDENCE = 1e300  # so that JSON can hold it
+from fairbai.problems.checks import Array
 
 
 class Procedure:
@@ -32,11 +37,15 @@ class Procedure:
             to count them when they are told.
         look_every: A decision is made only if the number of rewards is a multiple of it; 0 is only when one is asked
             for.
+        max_trials: The most trials that are assigned, settling included; None for no limit.
 
     Attributes:
         experiment: What is known.
         decision: The answer, once there is one.
-        doubts: The tests of the declared family, and what they found.
+        doubts: The tests of the declared family and, where trials are drawn, of the sample ratio; what they found.
+        ended: Why no further trials are assigned, if somebody has ended that.
+        off: The arms that were switched off, in that order.
+        remaining: The others, once there is one that is switched off.
     """
 
     def __init__(
@@ -46,17 +55,56 @@ class Procedure:
         settle: bool | Settling,
         open_trials: OpenTrials | None = None,
         look_every: int = 1,
+        max_trials: int | None = None,
     ) -> None:
         self.experiment, self.open_trials = experiment, open_trials
-        self.settle, self.look_every = settle, look_every
+        self.settle, self.look_every, self.max_trials = settle, look_every, max_trials
+        self.delta = delta
         self.decision: Decision | None = None
-        self.doubts = Doubts(experiment.family, experiment.policy.size)
+        self.ended: str | None = None
+        self.doubts = _tests(experiment)
+        self.off: tuple[int, ...] = ()
+        self.remaining: Remaining | None = None
         self._level = experiment.stopping.level(delta, experiment.policy.size)
 
     @property
+    def assigns(self) -> bool:
+        """Whether there is a next trial: there is no answer yet, or floors are to be met; and nothing has ended it."""
+        if self.ended is not None or (self.max_trials is not None and self.experiment.round >= self.max_trials):
+            return False
+        return self.decision is None or self.experiment.round < self.decision.final_round
+
+    @property
     def stopped(self) -> bool:
-        """Whether the answer is found and, if so asked, all floors are met."""
-        return self.decision is not None and self.experiment.round >= self.decision.final_round
+        """Whether no trial is left to assign, and the answer is found or no reward is out that could bring it."""
+        if self.assigns:
+            return False
+        closed = self.open_trials is not None and self.open_trials.closed
+        return self.decision is not None or closed or not rows.awaits_rewards(self.experiment.scalars)
+
+    @property
+    def ended_by(self) -> str | None:
+        """Why there is no next trial: "decision", "max_trials" or what ``end`` was told; None while there is one."""
+        if self.assigns:
+            return None
+        return "decision" if self.decision is not None else self.ended or "max_trials"
+
+    def end(self, reason: str) -> None:
+        """Assign no further trials; nothing changes if there are none to assign anyway."""
+        if self.assigns:
+            self.ended = reason
+
+    def close_trials(self) -> None:
+        """Wait for no reward any more: count what is held, and give up the trials that have none."""
+        with self.all_or_nothing():
+            if self.open_trials is None:
+                self.experiment.lose(self.experiment.state[rows.ASSIGNED] - self.experiment.state[rows.OBSERVED])
+            elif isinstance(self.open_trials, DrawnTrials):
+                self.open_trials.close()
+                self.count_ready()
+            else:
+                for arm, reward in self.open_trials.close():
+                    self._count_due(arm, reward)
 
     @property
     def proved(self) -> bool:
@@ -68,16 +116,23 @@ class Procedure:
         """The best arm so far, final once there is a decision; None before every arm has a reward."""
         if self.decision is not None:
             return self.decision.recommendation
-        return None if self.experiment.unseen else self.experiment.best
+        seen = self.experiment.state[rows.OBSERVED] > 0.0
+        if self.remaining is not None:
+            return self.remaining.best if seen[self.remaining.kept].all() else None
+        return self.experiment.best if self.experiment.names_an_arm else None
 
-    def assign(self) -> int:
-        """The arm of the next trial, counted; and the reward that this makes due, if rewards are held."""
+    def assign(self, available: Array | None = None) -> int:
+        """The arm of the next trial, counted; and the reward that this makes due, if rewards are held.
+
+        Args:
+            available: 1 for every arm that may be chosen, for a rule that skips arms; all by default.
+        """
         if self.open_trials is None:
-            return self._assign()
+            return self._assign(available)
         if isinstance(self.open_trials, DrawnTrials):
             return self._assign_drawn(self.open_trials)
         with self.experiment.all_or_nothing():
-            arm = self._assign()
+            arm = self._assign(available)
             if due := self.open_trials.due():
                 self._count_due(*due)
         self.open_trials.add(arm)
@@ -100,15 +155,27 @@ class Procedure:
     def count_drawn(self, arm: int, reward: float, chance: float | None) -> None:
         """Count the next trial in the order of assignment; one that was not drawn is no evidence."""
         if chance is not None:
+            if self.decision is None:
+                self.doubts.draw(arm, chance, self.experiment.round)
             self.experiment.weigh(arm, reward, chance)
         self.observe([arm], [reward])
 
-    def _assign(self) -> int:
+    def _assign(self, available: Array | None = None) -> int:
         """By the rule or, after the decision, an arm that lacks trials."""
         if self.decision is None:
-            return self.experiment.assign()
+            return (self.remaining or self.experiment).assign(available)
+        if available is not None:
+            return self._settle_some(self.decision.floors, available)
         arm = settling_choice(self.experiment, self.decision.floors, self.decision.final_round)
         self.experiment.count_assigned(arm)
+        return arm
+
+    def _settle_some(self, floors: Array, available: Array) -> int:
+        """The available arm that lacks most; if none lacks any, this takes a trial more until all floors are met."""
+        lacking = floors * (self.experiment.round + 1.0) - self.experiment.state[rows.ASSIGNED]
+        arm = int(np.argmax(np.where(available > 0.0, lacking, -np.inf)))
+        self.experiment.count_assigned(arm)
+        self.settle_again()
         return arm
 
     def _count_due(self, arm: int, reward: float | None) -> None:
@@ -124,8 +191,16 @@ class Procedure:
             for place, (arm, reward) in enumerate(zip(arms, rewards, strict=True), 1):
                 self.experiment.observe(arm, reward)
                 self.doubts.observe(arm, reward, self.experiment.round, self.decision is not None)
-                if not self.stopped and (place == len(arms) or self.looks_now):
+                if self.doubts.tests_fit and is_time_to_look(int(self.experiment.scalars[rows.SEEN])):
+                    self.test_fit()
+                running = self.decision is None or not self.stopped
+                if running and (place == len(arms) or self.looks_now):
                     self.reconsider()
+
+    def test_fit(self) -> None:
+        """Test whether means are linear in the features, if the family says so."""
+        counts, sums = self.experiment.state[[rows.OBSERVED, rows.SUM]]
+        self.doubts.observe_fit(counts, sums, self.experiment.round, self.decision is not None)
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
@@ -148,12 +223,16 @@ class Procedure:
         """Decide if the rewards that were counted are enough or, after the decision, bring the floors up to date."""
         if self.decision is not None:
             self._learn(self.decision)
-        elif self.experiment.reconsider(self._level)[0] >= self._level and (self.look_every == 1 or self.looks_now):
+        elif self._evidence()[0] >= self._level and (self.look_every == 1 or self.looks_now):
             self._decide()
+
+    def _evidence(self) -> Evidence:
+        """Bring floors and allocation up to date with the rewards; returns the evidence."""
+        return (self.remaining or self.experiment).reconsider(self._level)
 
     def look(self) -> None:
         """Decide now if the rewards that were counted are enough, whatever ``look_every`` says."""
-        if self.decision is None and self.experiment.exact_evidence()[0] >= self._level:
+        if self.decision is None and (self.remaining or self.experiment).exact_evidence()[0] >= self._level:
             self._decide()
 
     def settle_again(self) -> None:
@@ -162,12 +241,60 @@ class Procedure:
             end = settling_round(self.experiment, self.decision.floors) if self.settle else self.experiment.round
             self.decision = replace(self.decision, final_round=end)
 
-    def glr_and_threshold(self) -> tuple[float, float]:
-        """Of the pair that is furthest from its threshold; as they were at the decision, once there is one."""
+    # --- interventions --------------------------------------------------------------------------------------------
+
+    def switch_off(self, arm: int) -> None:
+        """Assign no further trials to an arm; the answer is then the best of the others, which keep their floors."""
+        if self.experiment.family.structured:
+            raise ValueError("linear arms cannot be switched off: their rewards tell about all others")
+        state = self.experiment.state
+        state[[rows.FLOOR, rows.WEIGHT, rows.TARGET], arm] = 0.0
+        forget_scores(self.experiment)
+        self.restore_off((*self.off, arm))
         if self.decision is not None:
-            return self.decision.glr, self.decision.threshold
-        _, _, glr, factor, penalty = self.experiment.exact_evidence()
-        return min(float(glr), MAX_EVIDENCE), min(float((self._level + penalty) / factor), MAX_EVIDENCE)
+            floors = self.decision.floors.copy()
+            floors[arm] = 0.0
+            self.decision = replace(self.decision, floors=floors)
+            self.settle_again()
+        else:
+            self._evidence()
+
+    def restore_off(self, off: tuple[int, ...]) -> None:
+        """Go on with these arms switched off."""
+        self.off, self.remaining = off, Remaining(self.experiment, off)
+        self._level = self.remaining.level(self.delta)
+
+    def replace_rewards(self, rewards: dict[int, tuple[int, float, float]], doubts: Doubts) -> None:
+        """Set what the rewards of some arms are, where some were wrong; what followed from them is forgotten.
+
+        It does not decide, even if the evidence is enough: the next reward does.
+
+        Args:
+            rewards: For every such arm, what ``Experiment.set_rewards`` takes.
+            doubts: What the tests say without the wrong ones.
+        """
+        for arm, counts in rewards.items():
+            self.experiment.set_rewards(arm, *counts)
+        self.doubts = doubts
+        forget_scores(self.experiment)
+        self.experiment.recount()
+        if self.experiment.unseen:
+            self.experiment.forget_floors()
+        self.test_fit()
+        self._evidence()
+
+    # --- looking --------------------------------------------------------------------------------------------------
+
+    def standing(self) -> Standing:
+        """The evidence, how sure it is and who is not excluded: now or, once there is a decision, then."""
+        if self.decision is not None:
+            return standing_then(self.decision, self.delta)
+        return self._standing_now()
+
+    def _standing_now(self) -> Standing:
+        if self.remaining is not None:
+            return self.remaining.standing(self._level)
+        return standing_now(self.experiment, self._level)
 
     def expected_remaining(self, evidence: float) -> float:
         """About how many trials are still needed; inf as long as nothing can be said.
@@ -176,21 +303,39 @@ class Procedure:
             evidence: How far the GLR is below its threshold.
         """
         if self.decision is not None:
-            return float(max(0, self.decision.final_round - self.experiment.round))
-        return self.experiment.trials_for(evidence)
+            last = self.decision.final_round if self.assigns else 0
+            return float(max(0, min(last, self.max_trials or last) - self.experiment.round))
+        return (self.experiment if self.remaining is None else self.remaining.load()).trials_for(evidence)
 
     def _decide(self) -> None:
         """Freeze the answer, the evidence for it, and the floors that are to be met."""
+        self.test_fit()
         now = self.experiment.round
         floors, end = self.experiment.state[rows.FLOOR].copy(), now
         if self.settle:
-            floors, end = settling_plan(self.experiment, self.settle)
-        glr, threshold = self.glr_and_threshold()
-        self.decision = Decision(self.experiment.best, now, end, floors, glr, threshold)
+            floors, end = self._settling_plan()
+        one, best = self._standing_now(), (self.remaining or self.experiment).best
+        sure = None if one.confidence is None else max(one.confidence, 1.0 - self.delta)
+        self.decision = Decision(best, now, end, floors, one.glr, one.threshold, sure, one.candidates)
+
+    def _settling_plan(self) -> tuple[Array, int]:
+        """The floors to meet as things stand, of arms that are not off, and the round at which they are met."""
+        if self.remaining is None:
+            return settling_plan(self.experiment, self.settle)
+        floors = self.remaining.spread(settling_plan(self.remaining.load(), self.settle)[0])
+        return floors, settling_round(self.experiment, floors)
 
     def _learn(self, decision: Decision) -> None:
         """Bring the floors that are to be met up to date with the rewards, if that was asked for."""
         learns = isinstance(self.settle, Settling) and self.settle.learn
         if learns and self.experiment.round <= MAX_LEARNING * decision.round:
-            floors, end = settling_plan(self.experiment, self.settle)
+            floors, end = self._settling_plan()
             self.decision = replace(decision, floors=floors, final_round=end)
+
+
+def _tests(experiment: Experiment) -> Doubts:
+    """Tests of the declared family and, if the proof rests on the probabilities of draws, of the sample ratio."""
+    least, arms = experiment.guarantees, experiment.policy.size
+    if least is None:
+        return Doubts(experiment.family, arms)
+    return Doubts(experiment.family, arms, LEVEL - RATIO_LEVEL, DrawnShares(least, RATIO_LEVEL))

@@ -8,7 +8,7 @@ import numpy as np
 from fairbai.experiment.experiment import Experiment
 from fairbai.kernels.config import configure
 from fairbai.kernels.settling.margins import add_margins, add_variances, raise_floors, reach
-from fairbai.kernels.settling.settle import FROZEN, LEARNING, NOT, settling_arm, settling_trials
+from fairbai.kernels.settling.settle import FROZEN, LEARNING, NOT
 from fairbai.kernels.state import CENTRE, MEAN
 from fairbai.problems.checks import Array, number, true_or_false
 
@@ -81,13 +81,13 @@ def raised_floors(experiment: Experiment, margin: float) -> Array:
         floors = np.empty(experiment.policy.size)
         raise_floors(configure(experiment.codes, experiment.params), margin, state, floors, workspace)
         return floors
-    floors = np.array(experiment.rates.floors(state[MEAN]))
+    floors = np.array(experiment.floors_at(state[MEAN]))
     if margin > 0.0:  # as in ``raise_floors``, with a rate that no kernel can call
         variances, means = workspace[0], state[MEAN].copy()
         for arm in range(means.size):
             low, high, error = reach(experiment.family.code, state, arm)
             if low < high:
-                below, above = (experiment.rates.floors(_with(means, arm, end)) for end in (low, high))
+                below, above = (experiment.floors_at(_with(means, arm, end)) for end in (low, high))
                 add_variances(below, above, error / (high - low), variances)
         add_margins(floors, variances, margin)
     return floors
@@ -108,12 +108,12 @@ def settling_plan(experiment: Experiment, settle: bool | Settling) -> tuple[Arra
 
 def settling_round(experiment: Experiment, floors: Array) -> int:
     """The first round at which these floors (and all other limits) can be met."""
-    return experiment.round + int(settling_trials(experiment.state, experiment.scalars, floors, experiment.workspace))
+    return experiment.round + experiment.trials_to_settle(floors)
 
 
 def settling_choice(experiment: Experiment, floors: Array, end: int) -> int:
     """The next arm on the way to that round."""
-    return int(settling_arm(experiment.state, experiment.scalars, floors, end, experiment.workspace))
+    return experiment.settling_arm(floors, end)
 
 
 def settled_shares(experiment: Experiment, floors: Array, answer: int) -> Array:

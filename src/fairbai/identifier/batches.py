@@ -10,11 +10,13 @@ from fairbai.experiment.drawn_trials import DrawnTrials
 from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import settled_shares, settling_choice, settling_round
+from fairbai.identifier.sentences import counted
 from fairbai.kernels import state as rows
+from fairbai.kernels.families import GAUSSIAN_UNKNOWN
 from fairbai.kernels.loop import edges as kernels
 from fairbai.kernels.stopping import design
 from fairbai.problems.checks import Array, array, refuse, whole
-from fairbai.problems.families import Bernoulli, Bounded
+from fairbai.problems.families import Bernoulli, Bounded, Gaussian
 
 if TYPE_CHECKING:
     from fairbai.identifier.identifier import Identifier
@@ -28,9 +30,12 @@ def policy(procedure: Procedure, trials: int, pending: Array) -> Array:
     one = procedure.experiment.copied()
     if procedure.decision is not None:
         return _settling_shares(one, procedure.decision, trials, pending)
+    if procedure.remaining is not None:
+        part = procedure.remaining.load().copied()
+        return procedure.remaining.spread(kernels.publish(*part.all_arrays, pending[procedure.remaining.kept], trials))
     if one.python_rule:
         return _shares_in_python(one, min(trials, kernels.MAX_STEPS), pending)
-    shares: Array = kernels.publish(one.codes, one.params, one.state, one.scalars, one.policy, pending, trials)
+    shares: Array = kernels.publish(*one.all_arrays, pending, trials)
     return shares
 
 
@@ -40,6 +45,16 @@ def checked_question(trials: Any, pending: Any, arms: int) -> tuple[int, Array]:
     expected = np.zeros(arms) if pending is None else np.array(array("pending", pending, arms))
     refuse("pending", "not be negative", expected, expected < 0.0)
     return trials, expected
+
+
+def trials_left(procedure: Procedure, trials: int, pending: Array) -> int:
+    """How many of the next ``trials`` trials may still be made; a RuntimeError if none."""
+    if procedure.max_trials is None:
+        return trials
+    left = procedure.max_trials - procedure.experiment.round - round(float(pending.sum()))
+    if left < 1:
+        raise RuntimeError(f"all {counted(procedure.max_trials, 'trial')} of max_trials are made or on their way")
+    return min(trials, left)
 
 
 def _add_pending(one: Experiment, pending: Array) -> None:
@@ -72,7 +87,7 @@ def _settling_shares(one: Experiment, decision: Decision, trials: int, pending: 
 
 
 def checked(identifier: "Identifier", pulls: Any, sums: Any) -> tuple[Array, Array]:
-    """The pulls and sums of a batch that can be counted; a ValueError says what is wrong with one that cannot."""
+    """The pulls and sums of a batch, as the kernels count them; a ValueError says what is wrong with one."""
     return _checked_batch(identifier.procedure.experiment, pulls, sums)
 
 
@@ -82,38 +97,44 @@ def _checked_batch(experiment: Experiment, pulls: Any, sums: Any) -> tuple[Array
     total = trials.sum()
     if not 1.0 <= total <= MAX_TRIALS - experiment.round:
         raise ValueError(f"pulls must have from 1 to 2**53 trials in all, with those before, got {total:g}")
-    return trials, experiment.family.check_sums(trials, sums)
+    return trials, experiment.family.turned(experiment.family.check_sums(trials, sums), trials)
 
 
 def count(procedure: Procedure, pulls: Any, sums: Any, squares: Any = None, probabilities: Any = None) -> None:
     """Count a batch, all or nothing, and decide if its evidence is enough."""
     one = procedure.experiment
     trials, values = (np.array(given) for given in _checked_batch(one, pulls, sums))
-    more = _checked_squares(one, trials, values, squares)
+    more = checked_squares(one, trials, values, squares)
     chances = _checked_probabilities(procedure, probabilities)
-    with one.all_or_nothing():
+    with procedure.all_or_nothing():
         if chances is not None and procedure.decision is None:
+            procedure.doubts.draw_batch(trials, chances, one.round + int(trials.sum()))
             binary = isinstance(one.family, Bernoulli)
             design.count_bets(one.state, one.scalars, trials, values, more, chances, binary)
-        one.state[rows.SQUARES] += more - values if isinstance(one.family, Bounded) else 0.0
-        kernels.count_batch(one.codes, one.params, one.state, one.scalars, one.policy, trials, values)
+        kernels.count_batch(*one.all_arrays, trials, values, more)
+        procedure.test_fit()
         procedure.reconsider()
     if isinstance(procedure.open_trials, DrawnTrials):
         procedure.open_trials.skip(int(trials.sum()))
     procedure.settle_again()
 
 
-def _checked_squares(one: Experiment, pulls: Array, sums: Array, squares: Any) -> Array:
+def checked_squares(one: Experiment, pulls: Array, sums: Array, squares: Any) -> Array:
     """The sums of the squared rewards; where they need not be given, the largest that these sums allow."""
     if squares is None:
         if one.guarantees is not None and isinstance(one.family, Bounded):
             raise ValueError("squares must be given for bounded rewards with design_based: it learns their variance")
+        if one.family.code == GAUSSIAN_UNKNOWN:
+            raise ValueError("squares must be given for unknown variances: these are estimated from them")
         return sums.copy()
-    if isinstance(one.family, Bounded):
-        return np.array(one.family.check_squares(pulls, sums, squares))
+    if isinstance(one.family, (Bounded, Gaussian)):
+        told = one.family.turned(sums, pulls)
+        return np.array(one.family.turned_squares(one.family.check_squares(pulls, told, squares), told, pulls))
     checked = array("squares", squares, pulls.size)
     if isinstance(one.family, Bernoulli):
-        refuse("squares", "be the sums for bernoulli arms", checked, checked != sums)
+        told = one.family.turned(sums, pulls)
+        refuse("squares", "be the sums for bernoulli arms", checked, checked != told)
+        return sums.copy()
     return np.array(checked)
 
 

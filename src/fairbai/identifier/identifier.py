@@ -5,21 +5,26 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
+import numpy as np
+
 from fairbai.experiment.decision import Decision
 from fairbai.experiment.design import SHORT, Averages, averages
 from fairbai.experiment.drawn_trials import DrawnTrials, OrderedTrials, checked_drawn_trials
-from fairbai.experiment.experiment import Experiment
+from fairbai.experiment.linear import experiment_of
 from fairbai.experiment.open_trials import OpenTrials, checked_open_trials
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import Settling, checked_settling
-from fairbai.identifier import batches, snapshot
+from fairbai.identifier import batches, ending, snapshot, units
 from fairbai.identifier.pairs import check_pending, counted, pairs
 from fairbai.identifier.status import Status
 from fairbai.identifier.trials import Trial
 from fairbai.kernels import state as rows
+from fairbai.kernels.config import CONTROL
+from fairbai.kernels.families import GAUSSIAN_UNKNOWN
 from fairbai.problems.checks import Array, Numbers, confidence, true_or_false, whole
 from fairbai.problems.configured import Form
 from fairbai.problems.labels import labels_of, some
+from fairbai.problems.question import Goal, Tolerance, question_of
 from fairbai.problems.rates import Rate
 from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
 from fairbai.sampling import SamplingRule
@@ -60,9 +65,19 @@ class Identifier:
             trials; 0 is only when ``look`` is called.
         hold_trials: For ``DesignBased``, whether trials are held here until all before them have a reward. Otherwise
             the caller keeps them, with their probabilities, and tells them in the order of assignment.
+        tolerance: How far from the best the answer may be: in the unit of the rewards, such as 0.01, or in percent of
+            the best, such as "10%" (the means must then be positive). Arms that are as good as equal then end the
+            experiment, too. By default the answer is the best arm itself.
+        goal: "min" if less is better: latency, cost, errors. All numbers stay in your units and signs.
+        control: The label of an arm that is in use. The answer is then an arm that is better than the control, and
+            within the tolerance of the best; or the control, if no arm is better than it by more than the tolerance.
+        max_trials: The most trials that are assigned, settling included; no limit by default. When all are assigned
+            and no reward is out, the experiment has stopped, with or without a decision; ``status()`` then says how
+            sure its recommendation is.
 
     Attributes:
         procedure: The experiment itself, without labels, locks and checks: for the library's own modules.
+        units: The trials of the units that were asked for.
 
     Example:
         >>> import fairbai as fb
@@ -88,25 +103,33 @@ class Identifier:
         silence: float | None = None,
         look_every: int = 1,
         hold_trials: bool = True,
+        tolerance: Tolerance = None,
+        goal: Goal = "max",
+        control: Hashable | None = None,
+        max_trials: int | None = None,
     ) -> None:
         self.arms = labels_of(arms)
         self.delta = confidence(delta)
         self.settle = checked_settling(settle)
         self.family, self.rates = family_of(family), rates_of(rates, self.arms)
-        self._experiment = Experiment(len(self.arms), self.family, self.rates, sampling, stopping, seed)
+        self.question, self.silence = question_of(goal, tolerance, control, self.arms), silence
+        rules = (sampling, stopping, seed, 0, self.question)
+        self._experiment = experiment_of(len(self.arms), self.family, self.rates, *rules)
         self.sampling, self.stopping = self._experiment.sampling, self._experiment.stopping
         self.seed = int(seed)
         self._index = {label: arm for arm, label in enumerate(self.arms)}
         self._lock = threading.RLock()
+        self.units: units.Units = {}
         opened = self._checked_trials(report_after, silence, true_or_false("hold_trials", hold_trials))
         every = whole("look_every", look_every, 0)
-        self.procedure = Procedure(self._experiment, self.delta, self.settle, opened, every)
+        self.max_trials = ending.checked_max_trials(max_trials, len(self.arms))
+        self.procedure = Procedure(self._experiment, self.delta, self.settle, opened, every, self.max_trials)
 
     def _checked_trials(self, report_after: Any, silence: Any, hold: bool) -> OpenTrials | None:
         """Where rewards wait until they are counted."""
         if hold:
             checked: Any = checked_open_trials if self._experiment.guarantees is None else checked_drawn_trials
-            opened: OpenTrials | None = checked(report_after, silence, self.family, self.arms)
+            opened: OpenTrials | None = checked(report_after, silence, self._experiment.family, self.arms)
             return opened
         if self._experiment.guarantees is None:
             raise ValueError("hold_trials=False is for the stopping rule design_based: others hold no trials")
@@ -116,20 +139,64 @@ class Identifier:
 
     # --- asking -------------------------------------------------------------------------------------------------
 
-    def ask(self, n: int | None = None) -> Any:
+    def ask(self, n: int | None = None, available: Sequence[Any] | None = None, unit: str | None = None) -> Any:
         """The arm of the next trial; with ``n``, a list of the arms of the next n trials.
 
         After the decision the arms are those that still lack trials; the list is shorter than ``n`` where fewer than n
-        trials are left. Raises RuntimeError after the stop.
-        """
-        return self._ask(n, lambda: self.arms[self.procedure.assign()])
+        trials are left. Raises RuntimeError if none is left: after the stop, and when ``max_trials`` are assigned.
 
-    def ask_trial(self, n: int | None = None) -> Any:
+        Args:
+            n: How many trials.
+            available: The arms that may be chosen, for a rule that can skip the others (``VirtualQueues``); all by
+                default.
+            unit: A visitor, say: the first time assigns a trial, and later the unit has the same arm, also after the
+                stop. A new unit gets the answer then, without a trial. Units are kept as they are, in snapshots too.
+        """
+        if unit is None:
+            mask = self._available(available)
+            return self._ask(n, lambda: self.arms[self.procedure.assign(mask)])
+        name = units.checked_unit(unit, n)
+        with self._lock:
+            known = self.units.get(name)
+            off = known is not None and self._index[known.arm] in self.procedure.off
+            if self.decided and not self.can_ask and (known is None or off):
+                return self.recommendation
+            if off and known is not None:
+                raise RuntimeError(f"arm {known.arm!r} of unit {name!r} is switched off: show it your default")
+            return self.ask_trial(available=available, unit=name).arm
+
+    def ask_trial(self, n: int | None = None, available: Sequence[Any] | None = None, unit: str | None = None) -> Any:
         """Like ``ask``, but returns a ``Trial`` (with ``n``, a list of them), which ``tell`` takes in place of the arm.
 
-        With ``report_after`` a reward must say which trial it belongs to, unless only one of its arm is open.
+        With ``report_after`` a reward must say which trial it belongs to, unless only one of its arm is open. With
+        ``unit`` it is the trial of that unit, which is told once.
         """
-        return self._ask(n, self._assign_trial)
+        mask = self._available(available)
+        if unit is None:
+            return self._ask(n, lambda: self._assign_trial(mask))
+        name = units.checked_unit(unit, n)
+        with self._lock:
+            if name not in self.units:
+                self.units[name] = self._ask(None, lambda: self._assign_trial(mask))
+            return self.units[name]
+
+    def forget(self, unit: str) -> bool:
+        """Forget who a unit was, whose trial stays; returns whether it was known."""
+        with self._lock:
+            return self.units.pop(unit, None) is not None
+
+    def _available(self, arms: Sequence[Any] | None) -> Array | None:
+        """1 for every available arm, or None if all are."""
+        if arms is None:
+            return None
+        if not self.sampling.skips_arms:
+            raise ValueError(f"{self.sampling.kind} cannot skip arms: use VirtualQueues(), or leave out available")
+        mask = np.zeros(len(self.arms))
+        mask[[self._known(arm) for arm in arms]] = 1.0
+        mask[list(self.procedure.off)] = 0.0
+        if not mask.any():
+            raise ValueError(f"available must have an arm that is not switched off, got {list(arms)!r}")
+        return mask
 
     def _ask(self, n: int | None, following: Callable[[], Any]) -> Any:
         n = None if n is None else whole("n", n, 1)
@@ -147,18 +214,18 @@ class Identifier:
         """At most n trials, all or none."""
         with self.procedure.all_or_nothing():
             found: list[Any] = []
-            while len(found) < n and not self.stopped:
+            while len(found) < n and self.procedure.assigns:
                 found.append(following())
             return found
 
-    def _assign_trial(self) -> Trial:
+    def _assign_trial(self, available: Array | None) -> Trial:
         number, decided = self.trials, self.decided
-        arm = self.procedure.assign()
+        arm = self.procedure.assign(available)
         return Trial(number, self.arms[arm], None if decided else self._experiment.drawn_with(arm))
 
     def _check_running(self) -> None:
-        if self.stopped:
-            raise RuntimeError(f"the experiment has stopped: {self.recommendation!r} is the answer")
+        if not self.procedure.assigns:
+            raise RuntimeError(ending.reason(self.procedure, self.recommendation))
 
     # --- telling ------------------------------------------------------------------------------------------------
 
@@ -176,18 +243,18 @@ class Identifier:
         told, rewards = pairs(arm, reward)
         with self._lock:
             indices = [self._known(one.arm if isinstance(one, Trial) else one) for one in told]
-            values = [self.family.statistic(value) for value in rewards]
+            values = [self._experiment.family.value(value) for value in rewards]
             if (opened := self.procedure.open_trials) is not None:
                 numbers = [one.number if isinstance(one, Trial) else None for one in told]
                 if isinstance(opened, OrderedTrials):
                     self._tell_in_order(opened, told, indices, values)
-                    return
-                opened.hold(list(zip(numbers, indices, strict=True)), values)
-                if isinstance(opened, DrawnTrials):
-                    self.procedure.count_ready()
-                return
-            check_pending(self._experiment.state, self.arms, indices)
-            self.procedure.observe(indices, values)
+                else:
+                    opened.hold(list(zip(numbers, indices, strict=True)), values)
+                    if isinstance(opened, DrawnTrials):
+                        self.procedure.count_ready()
+            else:
+                check_pending(self._experiment.state, self.arms, indices)
+                self.procedure.observe(indices, values)
             self._warn_once()
 
     def _tell_in_order(self, opened: OrderedTrials, trials: list[Any], indices: list[int], values: list[float]) -> None:
@@ -208,9 +275,7 @@ class Identifier:
         if doubts.found and not doubts.warned:
             doubts.warned = True
             first = doubts.listed(self.arms)[0]
-            log.warning(
-                "Doubt after %d trials: %s. The answer is not proved for such rewards.", first.trial, first.reason
-            )
+            log.warning("Doubt after %d trials: %s. The answer is not proved.", first.trial, first.reason)
 
     def _known(self, label: Any) -> int:
         try:
@@ -238,6 +303,57 @@ class Identifier:
                 raise ValueError(f"arm {arm!r} has {counted(pending, 'pending trial')}, got {n} to give up")
             self._experiment.give_up(index, n)
 
+    def switch_off(self, arm: Any) -> None:
+        """Assign no further trials to an arm that is broken; the answer is then the best of the others.
+
+        The others keep their floors, which are shares of all trials; the floor of this one ends. Its rewards stay in
+        the status, and rewards of its pending trials are still counted. A decision after it is wrong about the others
+        with probability at most delta, whatever the reason to switch the arm off: with m arms off, the evidence has to
+        reach what it would for delta / (m + 1). See docs/operations.md.
+        """
+        with self._lock:
+            ending.check_switch(self.procedure, self.arms, self._known(arm))
+            self.procedure.switch_off(self._known(arm))
+
+    @property
+    def switched_off(self) -> tuple[Any, ...]:
+        """The labels of the arms that were switched off, in that order."""
+        return tuple(self.arms[arm] for arm in self.procedure.off)
+
+    # --- ending without a decision ------------------------------------------------------------------------------
+
+    def end(self, reason: str = "ended") -> None:
+        """Assign no further trials, for a caller who has a deadline; ``ended_by`` is then ``reason``.
+
+        It is as if ``max_trials`` were reached: rewards that are out are still counted and may decide, and when none is
+        out any more, the experiment has stopped. Nothing changes if no trial is left anyway.
+
+        Example:
+            >>> import fairbai as fb
+            >>> ident = fb.Identifier(["a", "b"], delta=0.05, family="gaussian")
+            >>> ident.tell(ident.ask(2), [1.0, 0.5])
+            >>> ident.end("deadline")
+            >>> ident.stopped, ident.decided, ident.ended_by, ident.recommendation
+            (True, False, 'deadline', 'a')
+        """
+        checked = ending.checked_reason(reason)
+        with self._lock:
+            self.procedure.end(checked)
+
+    def close_trials(self) -> None:
+        """Wait for no reward any more, when no trial is left to assign; the experiment has then stopped.
+
+        With ``report_after`` the trials that are still open are counted, in the order of assignment, as if they had
+        come of age, which they no longer do by themselves: call it when the time is over in which their rewards could
+        come, and not before. Without it, pending trials are given up. With ``DesignBased`` and no ``report_after`` the
+        trials from the first without a reward on are not counted. Raises RuntimeError while there are trials to assign.
+        """
+        with self._lock:
+            if self.procedure.assigns:
+                raise RuntimeError("trials are still assigned: they can be closed after end(), max_trials or the stop")
+            self.procedure.close_trials()
+            self._warn_once()
+
     # --- trials that others assign ------------------------------------------------------------------------------
 
     def policy(self, trials: int, pending: Numbers | None = None) -> Array:
@@ -245,8 +361,9 @@ class Identifier:
 
         Before the decision these are the probabilities of a rule that draws its arms, and of every other rule the
         shares of its next choices if no reward came (of about 1,000 choices, where ``trials`` are more). After it,
-        the trials that floors still lack come first, and the others keep the floors and go to the answer. Raises
-        RuntimeError after the stop.
+        the trials that floors still lack come first, and the others keep the floors and go to the answer. If
+        ``max_trials`` leaves fewer trials, the policy is for those. Raises RuntimeError if it leaves none, and after
+        the stop.
 
         Args:
             trials: How many trials the policy is for, by all who follow it.
@@ -255,7 +372,7 @@ class Identifier:
         trials, expected = batches.checked_question(trials, pending, len(self.arms))
         with self._lock:
             self._check_running()
-            return batches.policy(self.procedure, trials, expected)
+            return batches.policy(self.procedure, batches.trials_left(self.procedure, trials, expected), expected)
 
     def tell_batch(
         self,
@@ -268,8 +385,9 @@ class Identifier:
 
         They count as assigned and observed, all or, where one number is wrong, not at all. The stopping rule is checked
         once, after all of them. A batch that comes after the decision does not change it, but the floors are then to be
-        met with these trials too: ``stopped`` can become false again. Batches know no single trials, and so are refused
-        with ``report_after``.
+        met with these trials too: ``stopped`` can become false again. A batch counts though it goes beyond
+        ``max_trials`` or comes after the end: its trials were made, and it may decide. Batches know no single trials,
+        and so are refused with ``report_after``.
 
         With ``DesignBased`` each of the trials must have been drawn, independently of the others, with the same
         probabilities, which ``policy`` gave before; which batch is told next must not depend on its rewards.
@@ -277,13 +395,15 @@ class Identifier:
         Args:
             pulls: The trials of every arm.
             sums: The sums of their rewards.
-            squares: The sums of their squared rewards, for ``Bounded`` rewards; ``DesignBased`` needs them.
+            squares: The sums of their squared rewards. ``DesignBased`` needs them for ``Bounded`` rewards, and so do
+                unknown variances.
             probabilities: With which the arms were drawn; for ``DesignBased`` only.
         """
         if self.report_after is not None:
             raise ValueError("batches need report_after=None: they do not say when their rewards are of age")
         with self._lock:
             batches.count(self.procedure, pulls, sums, squares, probabilities)
+            self._warn_once()
 
     # --- looking ------------------------------------------------------------------------------------------------
 
@@ -310,8 +430,21 @@ class Identifier:
 
     @property
     def stopped(self) -> bool:
-        """Whether the answer is found and, with ``settle``, all floors are met."""
+        """Whether the answer is found and, with ``settle``, all floors are met; or the experiment ended without one.
+
+        It ends without an answer when ``max_trials`` are assigned, or after ``end``, and no reward is out any more.
+        """
         return self.procedure.stopped
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether ``ask`` gives another trial; if not, rewards may still be out, and ``stopped`` false."""
+        return self.procedure.assigns
+
+    @property
+    def ended_by(self) -> str | None:
+        """Why no further trials are assigned: "decision", "max_trials", or the reason given to ``end``; else None."""
+        return self.procedure.ended_by
 
     @property
     def recommendation(self) -> Any:
@@ -324,8 +457,21 @@ class Identifier:
     def interior_means(self) -> Array:
         """The means, moved inside the domain of the family where they lie at its edge; 0 for an arm without rewards."""
         with self._lock:
-            means: Array = self.family.in_units(self._experiment.state[rows.INSIDE].copy())
+            means: Array = self._experiment.family.in_units(self._experiment.state[rows.INSIDE].copy())
             return means
+
+    @property
+    def variances(self) -> Array:
+        """The variance of the rewards of every arm, if that is unknown: their mean squared deviation from their mean.
+
+        It is 0 for an arm with fewer than two different rewards. Known variances are returned as they were given; the
+        other families have ones.
+        """
+        with self._lock:
+            state = self._experiment.state
+            if self.family.code == GAUSSIAN_UNKNOWN:
+                return np.asarray(state[rows.SQUARES] / np.maximum(state[rows.OBSERVED], 1.0))
+            return np.array(state[rows.SCALE])
 
     @property
     def open_trials(self) -> int:
@@ -347,7 +493,8 @@ class Identifier:
         if self._experiment.guarantees is None:
             raise ValueError(f"averages need the stopping rule design_based, got {self.stopping.kind}")
         with self._lock:
-            return averages(self._experiment.state, self._experiment.scalars, self.family, self.delta)
+            one = self._experiment
+            return averages(one.state, one.scalars, one.family, self.delta, int(one.codes[CONTROL]))
 
     def status(self) -> Status:
         """What is known now."""

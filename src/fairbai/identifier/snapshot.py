@@ -11,10 +11,13 @@ from fairbai.experiment.drawn_trials import OrderedTrials
 from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import checked_settling, settling_form
+from fairbai.identifier import standing, units
+from fairbai.identifier.ending import checked_reason
 from fairbai.kernels import state as rows
+from fairbai.kernels.families import BOUNDED, GAUSSIAN_UNKNOWN
 from fairbai.kernels.stopping import design
 from fairbai.problems.checks import array, floors, number, whole
-from fairbai.problems.families import Bounded, Family
+from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
 from fairbai.stopping import Mixture, StoppingRule
@@ -39,6 +42,10 @@ FIXED = (
     "silence",
     "look_every",
     "hold_trials",
+    "tolerance",
+    "goal",
+    "control",
+    "max_trials",
 )
 """What must not change in the course of an experiment: the proof holds for a configuration that was fixed before."""
 
@@ -67,6 +74,7 @@ def write(identifier: "Identifier") -> dict[str, Any]:
         "settle": settling_form(identifier.settle),
         "seed": identifier.seed,
         **_late_rewards(identifier),
+        **identifier.question.to_dict(identifier.arms),
     }
     return {"version": VERSION, **fixed, "digest": _digest(fixed), **changing(identifier)}
 
@@ -80,10 +88,11 @@ def _digest(form: dict[str, Any]) -> str:
 
 
 def _late_rewards(identifier: "Identifier") -> dict[str, Any]:
-    """How late rewards are counted, and when decisions are made; nothing if that is as in older versions."""
+    """How late rewards are counted, when decisions are made and trials end; nothing if that is as in older versions."""
     opened, every = identifier.procedure.open_trials, identifier.procedure.look_every
-    form = {} if opened is None else {"report_after": identifier.report_after, "silence": opened.silence}
+    form = {} if opened is None else {"report_after": identifier.report_after, "silence": identifier.silence}
     form |= {} if every == 1 else {"look_every": every}
+    form |= {} if identifier.max_trials is None else {"max_trials": identifier.max_trials}
     return form | {"hold_trials": False} if isinstance(opened, OrderedTrials) else form
 
 
@@ -103,15 +112,21 @@ def changing(identifier: "Identifier") -> dict[str, Any]:
             "floors": decision.floors.tolist(),
             "glr": decision.glr,
             "threshold": decision.threshold,
+            "confidence": decision.confidence,
+            "candidates": None if decision.candidates is None else list(decision.candidates),
         },
         **({} if opened is None else {"trials": opened.to_dict()}),
         **({} if experiment.guarantees is None else {"design": _design(experiment)}),
+        **({"standing": standing.write(experiment)} if experiment.keeps_scores else {}),
+        **({} if identifier.procedure.ended is None else {"ended": identifier.procedure.ended}),
+        **({"off": list(identifier.procedure.off)} if identifier.procedure.off else {}),
         "doubts": identifier.procedure.doubts.to_dict(),
+        **({"units": units.write(identifier.units, identifier.arms)} if identifier.units else {}),
     }
 
 
 def _rows(experiment: Experiment) -> dict[str, int]:
-    return {**ROWS, "squares": rows.SQUARES} if isinstance(experiment.family, Bounded) else ROWS
+    return {**ROWS, "squares": rows.SQUARES} if experiment.family.code in (BOUNDED, GAUSSIAN_UNKNOWN) else ROWS
 
 
 def _design(experiment: Experiment) -> dict[str, Any]:
@@ -160,10 +175,15 @@ def read(
             silence=form.get("silence"),
             look_every=form.get("look_every", 1),
             hold_trials=form.get("hold_trials", True),
+            tolerance=form.get("tolerance"),
+            goal=form.get("goal", "max"),
+            control=form.get("control"),
+            max_trials=form.get("max_trials"),
         )
         if form["digest"] != _digest(form):
             raise ValueError("its configuration was edited: delta and all rules must be fixed before the experiment")
         _restore(identifier.procedure, form)
+        identifier.units = units.read(form.get("units", {}), identifier.arms, identifier.trials)
     except (KeyError, TypeError) as error:
         raise ValueError(f"snapshot is damaged: {error!r}") from None
     except ValueError as error:
@@ -189,6 +209,8 @@ def _restore(procedure: Procedure, form: dict[str, Any]) -> None:
     counts = state[[rows.ASSIGNED, rows.OBSERVED, rows.LOST]]
     if (counts != np.floor(counts)).any() or (counts < 0.0).any() or (counts[1] + counts[2] > counts[0]).any():
         raise ValueError("observed and lost must be whole numbers that together do not exceed assigned")
+    if (state[rows.SQUARES] < 0.0).any():
+        raise ValueError("squares must not be negative")
     floors("floors", state[rows.FLOOR], arms)
     floors("weights", state[rows.WEIGHT], arms)
     scalars[rows.START] = number("start", form["start"], 0.0, 1e300, "at least 0")
@@ -199,10 +221,23 @@ def _restore(procedure: Procedure, form: dict[str, Any]) -> None:
         opened.restore(form["trials"], experiment.family, experiment.round)
         if (counts[1] + counts[2] + opened.of_each_arm() > counts[0]).any():
             raise ValueError("trials must be some of those that are assigned and neither observed nor lost")
+    if "off" in form:
+        procedure.restore_off(_off(form["off"], arms))
     if "doubts" in form:  # snapshots of earlier versions have none: their tests start afresh
         procedure.doubts.restore(form["doubts"])
+    if "standing" in form and experiment.keeps_scores:  # likewise
+        standing.restore(experiment, form["standing"], procedure.off)
+    if "ended" in form:
+        procedure.ended = checked_reason(form["ended"])
     if form["decision"] is not None:
         procedure.decision = _decision(form["decision"], arms, experiment.round)
+
+
+def _off(form: list[Any], arms: int) -> tuple[int, ...]:
+    off = tuple(whole("off", arm, 0, arms - 1) for arm in form)
+    if len(set(off)) != len(off) or len(off) > arms - 2:
+        raise ValueError(f"off must leave two arms, got {form!r}")
+    return off
 
 
 def _decision(form: dict[str, Any], arms: int, now: int) -> Decision:
@@ -212,4 +247,9 @@ def _decision(form: dict[str, Any], arms: int, now: int) -> Decision:
         raise ValueError(f"decision must name an arm and rounds in order, got {form!r}")
     met = floors("floors", form["floors"], arms)
     glr, threshold = (number(name, form[name], 0.0, 1e300, "at least 0") for name in ("glr", "threshold"))
-    return Decision(answer, when, end, met, glr, threshold)
+    sure, left = form.get("confidence"), form.get("candidates")
+    if sure is not None:
+        sure = number("confidence", sure, 0.0, 1.0, "from 0 to 1")
+    if left is not None:
+        left = tuple(whole("candidate", arm, 0, arms - 1) for arm in left)
+    return Decision(answer, when, end, met, glr, threshold, sure, left)

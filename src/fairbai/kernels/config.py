@@ -8,17 +8,19 @@ from collections import namedtuple
 
 from fairbai.kernels.jit import kernel
 
-FAMILY, RATE, LEARNED, RULE, ORIGIN, STOPPING, SEED, RUN = range(8)
+FAMILY, RATE, LEARNED, RULE, ORIGIN, STOPPING, CONTROL, SEED, RUN = range(9)
 """Codes: the family, the rate (CONSTANT for one that Python computes), whether the rate depends on the means, the
-sampling rule and how it starts, the stopping rule, and the random stream."""
+sampling rule and how it starts, the stopping rule, the control or -1, and the random stream."""
 
-P0, TEMPERATURE, PARAMETER, KAPPA, SIZE, ALPHA, BONUS = range(7)
-"""Parameters: two of the rate, one of the sampling rule (the margin of fair top-two or the delta of LUCB), and four of
-the stopping rule (the weight of its prior in rewards, the typical mean of Poisson and exponential arms, the share of a
-mixture that is spent on the best arm alone, and the constant that it adds to the martingale of the named arm)."""
+P0, TEMPERATURE, PARAMETER, SECOND, KAPPA, SIZE, ALPHA, BONUS = range(8)
+"""Parameters: two of the rate, two of the sampling rule (the margin and the earning of fair top-two, or the delta of
+LUCB), and four of the stopping rule (the weight of its prior in rewards, the typical mean of Poisson and exponential
+arms, the share of a mixture that is spent on the best arm alone, and the constant that it adds to the martingale of the
+named arm)."""
 
 Config = namedtuple(
-    "Config", "family rate learned rule origin stopping seed run p0 temperature parameter kappa size alpha bonus"
+    "Config",
+    "family rate learned rule origin stopping control seed run p0 temperature parameter second kappa size alpha bonus",
 )
 
 
@@ -38,11 +40,13 @@ def configure_run(family, codes, params, run):
         codes[RULE],
         codes[ORIGIN],
         codes[STOPPING],
+        codes[CONTROL],
         codes[SEED],
         run,
         params[P0],
         params[TEMPERATURE],
         params[PARAMETER],
+        params[SECOND],
         params[KAPPA],
         params[SIZE],
         params[ALPHA],

@@ -9,14 +9,24 @@ The proofs are in docs/doubts.md.
 
 import math
 
-from fairbai.kernels.families import BERNOULLI, BOUNDED, EXPONENTIAL, GAUSSIAN, POISSON, divergence
+from fairbai.kernels.families import (
+    BERNOULLI,
+    BOUNDED,
+    EXPONENTIAL,
+    GAUSSIAN,
+    GAUSSIAN_UNKNOWN,
+    POISSON,
+    divergence,
+)
 from fairbai.kernels.jit import borrowed, entry, kernel
 from fairbai.kernels.special import xlogy
 
 COUNT, MEAN, SQUARES, BESIDE, LOGS = range(5)
+ZEROS = LOGS
 """Rows of the tests: the number of rewards, their mean, and the sum of their squared distances from it; for Gaussian
 arms the number of rewards other than 0 and 1, for the others the mean of the rewards after the first few (or -1: not to
-be tested any more); then the logarithm of the e-value of each alternative, where it does not follow from the rest.
+be tested any more); then the logarithm of the e-value of each alternative, where it does not follow from the rest, or,
+if variances are unknown, the number of rewards that are exactly 0.
 
 There is one column per arm and one for all arms together, which has the sums of the rows that its e-value follows from;
 its squared distances are in declared variances."""
@@ -34,6 +44,8 @@ TAILS = (5.0, 2.5)
 FIRST = 5  # rewards of a Poisson or exponential arm that only say about where its mean is
 MAX_SQUARES = 1e15  # declared variances that the Gaussian test counts, so that it stays finite
 MAX_COUNT = 1e11  # mean of counts from which on their log Gamma has too few digits for a test
+MIN_REWARDS = 10.0  # of an arm of unknown variance, before its zeros count
+MIN_ZEROS = 0.05  # the share of exact zeros that no normal law has
 MAX_RATIO = 1e100  # of a waiting time to the mean of those before it, or the reverse, so that all stays finite
 
 
@@ -42,6 +54,8 @@ def rows_of_tests(family):
     """The number of rows that the tests of a family need; 0 if there is nothing to test."""
     if family == GAUSSIAN:
         return LOGS
+    if family == GAUSSIAN_UNKNOWN:
+        return ZEROS + 1
     if family in (BERNOULLI, BOUNDED):
         return 0  # whatever is 0 or 1 is a Bernoulli reward, and all that is refused is not bounded
     if family == POISSON:
@@ -57,6 +71,8 @@ def update_test(family, tests, scales, arm, reward):
     tests, scales = borrowed(tests), borrowed(scales)
     if family == GAUSSIAN:
         return _test_gaussian(tests, arm, scales[arm], reward)
+    if family == GAUSSIAN_UNKNOWN:
+        return _test_zeros(tests, arm, reward), math.nan
     if family == POISSON:
         before = (tests[COUNT, arm] * tests[MEAN, arm] + 0.5) / (tests[COUNT, arm] + 1.0)
         if before > MAX_COUNT:
@@ -93,6 +109,16 @@ def _test_gaussian(tests, arm, scale, reward):
     tests[SQUARES, together] += min(more, limit) / scale
     alone = gaussian_evidence(tests[COUNT, arm], min(tests[SQUARES, arm], limit) / scale)
     return alone, gaussian_evidence(tests[COUNT, together], tests[SQUARES, together])
+
+
+@kernel
+def _test_zeros(tests, arm, reward):
+    """Infinite evidence if exact zeros are common: normal rewards have none, whatever their variance."""
+    _count(tests, arm, reward)
+    tests[BESIDE, arm] += 1.0 if reward != 0.0 and reward != 1.0 else 0.0
+    tests[ZEROS, arm] += 1.0 if reward == 0.0 else 0.0
+    common = tests[COUNT, arm] >= MIN_REWARDS and tests[ZEROS, arm] >= MIN_ZEROS * tests[COUNT, arm]
+    return math.inf if common else -math.inf
 
 
 @kernel

@@ -1,11 +1,17 @@
 """Reward families as integer codes: everything that differs from one family to the next, and nothing else.
 
-A family is named by its mean. ``scale`` is the known variance of a Gaussian arm; the others do not read it. Every
-switch names every family and ends in nan, so that a family that is only half added here gives rewards, evidence and
-shares that are nan, and never those of another family.
+A family is named by its mean. ``scale`` is the known variance of a Gaussian arm, or the one that is estimated or
+guessed if it is unknown; the others do not read it. Every switch names every family and ends in nan, so that a family
+that is only half added here gives rewards, evidence and shares that are nan, and never those of another family.
+
+Gaussian arms of unknown variance have the divergence 1/2 log(1 + change^2 / scale): the least one over all variances of
+the other law. Their ties are in ``kernels.unknown_variance`` and their martingales in ``kernels.stopping.unknown``.
 
 Bounded rewards are in [0, 1] here: Python moves them there. No law with the same mean is more spread than that of 0 and
 1, whose divergence, variance and martingales they therefore have; see docs/families.md.
+
+Larger is better here. Where less is better, Python mirrors the rewards: a Gaussian arm is Gaussian again, and a reward
+in [0, 1] stays there; counts and waiting times become negative, and have codes of their own.
 """
 
 import math
@@ -14,6 +20,7 @@ from fairbai.kernels.jit import kernel
 from fairbai.kernels.special import (
     bounded_quantile,
     log1p_minus,
+    log_gamma,
     normal_quantile,
     poisson_quantile,
     relative_entropy,
@@ -21,16 +28,22 @@ from fairbai.kernels.special import (
     xlogy,
 )
 
-GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, BOUNDED = range(5)
+GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, BOUNDED, GAUSSIAN_UNKNOWN = range(6)
+MIRRORED_POISSON, MIRRORED_EXPONENTIAL = range(6, 8)
 
 SCALES = 25  # powers of 4, up and down, over which the priors of Poisson and exponential arms are spread
 MAX_TILT = 30.0  # standard deviations: a larger tilt is of no use, and would cost the digits of its probabilities
 
 
+MIRRORED = {POISSON: MIRRORED_POISSON, EXPONENTIAL: MIRRORED_EXPONENTIAL}
+UPRIGHT = {mirrored: code for code, mirrored in MIRRORED.items()}
+"""For Python: the code of a family whose rewards are mirrored, and the reverse; all others are the same."""
+
+
 @kernel
 def domain(family):
     """The least and the largest mean (neither is attained)."""
-    if family == GAUSSIAN:
+    if family in (GAUSSIAN, GAUSSIAN_UNKNOWN):
         return -math.inf, math.inf
     if family in (BERNOULLI, BOUNDED):
         return 0.0, 1.0
@@ -38,6 +51,8 @@ def domain(family):
         return 0.0, math.inf
     if family == EXPONENTIAL:
         return 0.0, math.inf
+    if family in (MIRRORED_POISSON, MIRRORED_EXPONENTIAL):
+        return -math.inf, 0.0
     return math.nan, math.nan
 
 
@@ -49,15 +64,25 @@ def moved_inside(family, mean, count):
     moves it inside. Gaussian and exponential rewards have their mean inside anyway.
     """
     edge = 0.5 / (count + 1.0)
-    if family == GAUSSIAN:
+    if family in (GAUSSIAN, GAUSSIAN_UNKNOWN):
         return mean
     if family in (BERNOULLI, BOUNDED):
         return min(max(mean, edge), 1.0 - edge)
     if family == POISSON:
         return max(mean, edge)
-    if family == EXPONENTIAL:
+    if family == MIRRORED_POISSON:
+        return min(mean, -edge)
+    if family in (EXPONENTIAL, MIRRORED_EXPONENTIAL):
         return mean
     return math.nan
+
+
+@kernel
+def _between_waits(mean, other, change):
+    """The divergence of two exponential laws."""
+    if mean < 0.6 * other:
+        return -change / other - math.log(mean / other)
+    return -log1p_minus(-change / other)
 
 
 @kernel
@@ -65,6 +90,8 @@ def divergence(family, mean, other, change, scale):
     """Kullback-Leibler divergence d(mean, other); ``change`` is other - mean, to all its digits."""
     if family == GAUSSIAN:
         return 0.5 * change * change / scale
+    if family == GAUSSIAN_UNKNOWN:
+        return 0.5 * math.log1p(change * change / scale)
     if family in (BERNOULLI, BOUNDED):
         rest = 1.0 - mean
         other_rest = rest - change if change < 0.5 * rest else 1.0 - other  # whichever loses fewer digits
@@ -72,9 +99,11 @@ def divergence(family, mean, other, change, scale):
     if family == POISSON:
         return relative_entropy(mean, other, change)
     if family == EXPONENTIAL:
-        if mean < 0.6 * other:
-            return -change / other - math.log(mean / other)
-        return -log1p_minus(-change / other)
+        return _between_waits(mean, other, change)
+    if family == MIRRORED_POISSON:
+        return relative_entropy(-mean, -other, -change)
+    if family == MIRRORED_EXPONENTIAL:
+        return _between_waits(-mean, -other, -change)
     return math.nan
 
 
@@ -90,14 +119,32 @@ def backwards(family, mean, middle, up):
 @kernel
 def variance(family, mean, scale):
     """Variance of one reward."""
-    if family == GAUSSIAN:
+    if family in (GAUSSIAN, GAUSSIAN_UNKNOWN):
         return scale
     if family in (BERNOULLI, BOUNDED):
         return mean * (1.0 - mean)
     if family == POISSON:
         return mean
-    if family == EXPONENTIAL:
+    if family == MIRRORED_POISSON:
+        return -mean
+    if family in (EXPONENTIAL, MIRRORED_EXPONENTIAL):
         return mean * mean
+    return math.nan
+
+
+@kernel
+def variance_slope(family, mean):
+    """The derivative of ``variance`` by the mean."""
+    if family == GAUSSIAN:
+        return 0.0
+    if family in (BERNOULLI, BOUNDED):
+        return 1.0 - 2.0 * mean
+    if family == POISSON:
+        return 1.0
+    if family == MIRRORED_POISSON:
+        return -1.0
+    if family in (EXPONENTIAL, MIRRORED_EXPONENTIAL):
+        return 2.0 * mean
     return math.nan
 
 
@@ -108,13 +155,15 @@ def draw(family, mean, spread, below, uniform):
     ``spread`` is the standard deviation of a Gaussian arm, and of a bounded arm that has a Beta law; it is negative for
     a bounded arm with rewards at the ends. For a Poisson arm it is P(X = mode), and ``below`` is P(X <= mode).
     """
-    if family == GAUSSIAN:
+    if family in (GAUSSIAN, GAUSSIAN_UNKNOWN):
         return mean + spread * normal_quantile(uniform)
     if family == BERNOULLI:
         return 1.0 if uniform < mean else 0.0
     if family == POISSON:
         return poisson_quantile(mean, spread, below, uniform)
-    if family == EXPONENTIAL:
+    if family == MIRRORED_POISSON:
+        return -poisson_quantile(-mean, spread, below, uniform)
+    if family in (EXPONENTIAL, MIRRORED_EXPONENTIAL):
         return -mean * math.log(uniform)
     if family == BOUNDED:
         return bounded_quantile(mean, spread, uniform)
@@ -124,13 +173,13 @@ def draw(family, mean, spread, below, uniform):
 @kernel
 def parameter(family, mean):
     """The parameter in which the martingales of ``tilted`` are convex: the mean, or 1 / mean. It is its own inverse."""
-    if family == GAUSSIAN:
+    if family in (GAUSSIAN, GAUSSIAN_UNKNOWN):
         return mean
     if family in (BERNOULLI, BOUNDED):
         return mean
-    if family == POISSON:
+    if family in (POISSON, MIRRORED_POISSON):
         return mean
-    if family == EXPONENTIAL:
+    if family in (EXPONENTIAL, MIRRORED_EXPONENTIAL):
         return 1.0 / mean
     return math.nan
 
@@ -138,7 +187,7 @@ def parameter(family, mean):
 @kernel
 def parameter_domain(family):
     """The least and the largest ``parameter``; the martingales of ``tilted`` are finite at an end that is finite."""
-    if family == GAUSSIAN:
+    if family in (GAUSSIAN, GAUSSIAN_UNKNOWN):
         return -math.inf, math.inf
     if family in (BERNOULLI, BOUNDED):
         return 0.0, 1.0
@@ -146,6 +195,8 @@ def parameter_domain(family):
         return 0.0, math.inf
     if family == EXPONENTIAL:
         return 0.0, math.inf
+    if family in (MIRRORED_POISSON, MIRRORED_EXPONENTIAL):
+        return -math.inf, 0.0
     return math.nan, math.nan
 
 
@@ -160,9 +211,9 @@ def tilt_unit(family, kappa, size, scale):
     typical = math.nan
     if family in (BERNOULLI, BOUNDED):
         typical = 0.25
-    elif family == POISSON:
+    elif family in (POISSON, MIRRORED_POISSON):
         typical = size
-    elif family == EXPONENTIAL:
+    elif family in (EXPONENTIAL, MIRRORED_EXPONENTIAL):
         typical = 1.0
     return 1.0 / (math.sqrt(kappa) * math.sqrt(typical)), MAX_TILT
 
@@ -187,6 +238,12 @@ def tilted(family, tilt, count, mean, scale, tie):
     if family == EXPONENTIAL:
         change = count * mean * math.expm1(-tilt)
         return -count * tilt - change * tie, -change, 0.0
+    if family == MIRRORED_POISSON:
+        change = -count * math.expm1(-tilt)
+        return count * tilt * mean - change * tie, -change, 0.0
+    if family == MIRRORED_EXPONENTIAL:
+        change = count * mean * math.expm1(tilt)
+        return count * tilt - change * tie, -change, 0.0
     return math.nan, math.nan, math.nan
 
 
@@ -204,12 +261,16 @@ def regret(family, kappa, size, count, total):
     if family in (BERNOULLI, BOUNDED):
         rest = count - total
         best = xlogy(total, total / count) + xlogy(rest, rest / count)
-        mixed = math.lgamma(total + 0.5) + math.lgamma(rest + 0.5) - math.lgamma(count + 1.0) - math.log(math.pi)
+        mixed = log_gamma(total + 0.5) + log_gamma(rest + 0.5) - log_gamma(count + 1.0) - math.log(math.pi)
         return best - mixed
     if family == POISSON:
         return _regret_over_scales(family, size, count, total) - stirling(total, 0.5)
     if family == EXPONENTIAL:
         return _regret_over_scales(family, size, count, total) - stirling(count, 1.0)
+    if family == MIRRORED_POISSON:
+        return _regret_over_scales(POISSON, size, count, -total) - stirling(-total, 0.5)
+    if family == MIRRORED_EXPONENTIAL:
+        return _regret_over_scales(EXPONENTIAL, size, count, -total) - stirling(count, 1.0)
     return math.nan
 
 

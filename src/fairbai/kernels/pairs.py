@@ -1,25 +1,38 @@
 """Pairs of arms: what it costs to make a worse arm tie with the best, and the weight it then needs.
 
-Nothing here knows the families apart, except that Gaussian arms have closed forms.
+Nothing here knows the families apart, except that Gaussian arms have closed forms; those of unknown variance are in
+``kernels.unknown_variance``.
 """
 
 import math
 
-from fairbai.kernels.families import GAUSSIAN, backwards, divergence, variance
+from fairbai.kernels.families import GAUSSIAN, GAUSSIAN_UNKNOWN, backwards, divergence, variance
 from fairbai.kernels.jit import kernel
+from fairbai.kernels.ties import pulled_back, stretched_transport
+from fairbai.kernels.unknown_variance import unknown_transport
 
 
 @kernel
-def transport(family, best_mean, best_scale, best_weight, mean, scale, weight):
-    """What it costs to make two arms tie: min over m of best_weight d(best_mean, m) + weight d(mean, m).
+def transport(family, best, rival, tie):
+    """What it costs to make two arms tie: min over m of best_weight d(best_mean, m) + weight d(mean, s m + e).
 
-    The minimiser divides the gap in the inverse proportion of the weights (over the variances, for
-    Gaussian arms).
+    Where s is 1 and e is 0, the minimiser divides the gap in the inverse proportion of the weights (over the variances,
+    for Gaussian arms).
+
+    Args:
+        family: Of both arms.
+        best: The mean, scale and weight of the named arm.
+        rival: Those of the other.
+        tie: The s and the e of the rival: see ``kernels.ties``.
 
     Returns:
-        The cost, and the ratio d(best_mean, m) / d(mean, m) of what a trial of either arm adds to it.
+        The cost, and the ratio d(best_mean, m) / d(mean, s m + e) of what a trial of either arm adds to it.
     """
-    gap = best_mean - mean
+    best_mean, best_scale, best_weight = best
+    mean, scale, weight = rival
+    stretch, shift = tie
+    target, scale = pulled_back(mean, stretch, shift), scale / (stretch * stretch)
+    gap = best_mean - target
     if weight <= 0.0 or best_weight <= 0.0:
         return 0.0, 1.0
     relative = weight / best_weight if weight < 1e100 * best_weight else 1e100  # whose square is finite
@@ -28,11 +41,15 @@ def transport(family, best_mean, best_scale, best_weight, mean, scale, weight):
     if family == GAUSSIAN:
         share = weight / (weight * best_scale + best_weight * scale)
         return (0.5 * gap * gap) * (best_weight * share), relative * relative * (best_scale / scale)
+    if family == GAUSSIAN_UNKNOWN:
+        return unknown_transport(best_mean, best_scale, best_weight, target, scale, weight)
+    if stretch != 1.0 or shift != 0.0:
+        return stretched_transport(family, best_mean, best_weight, mean, weight, stretch, shift)
     share = gap / (weight + best_weight)
     up, down = best_weight * share, weight * share
     own = divergence(family, mean, mean + up, up, scale)
-    best = divergence(family, best_mean, mean + up, -down, best_scale)
-    return weight * own + best_weight * best, best / own if own > 0.0 else 1e300
+    top = divergence(family, best_mean, mean + up, -down, best_scale)
+    return weight * own + best_weight * top, top / own if own > 0.0 else 1e300
 
 
 @kernel

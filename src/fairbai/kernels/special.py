@@ -100,12 +100,28 @@ def xlogy(x, y):
 
 
 @kernel
+def log_gamma(x):
+    """The logarithm of Gamma(x) for x > 0, by Stirling's series.
+
+    The last bits of ``math.lgamma`` are others where it is not compiled.
+    """
+    product = 1.0
+    while x < 10.0:
+        product *= x
+        x += 1.0
+    square = 1.0 / (x * x)
+    series = 1.0 / 1188.0 - square * (691.0 / 360360.0 - square / 156.0)
+    series = 1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square * (1.0 / 1680.0 - square * series)))
+    return (x - 0.5) * math.log(x) - x + 0.5 * math.log(2.0 * math.pi) + series / x - math.log(product)
+
+
+@kernel
 def stirling(s, shift):
     """The value of log Gamma(s + shift) - s log s + s to all digits, for large s too; shift is 1/2 or 1."""
     if s <= 0.0:
-        return math.lgamma(shift)
+        return log_gamma(shift)
     if s < 1e6:
-        return math.lgamma(s + shift) - s * math.log(s) + s
+        return log_gamma(s + shift) - s * math.log(s) + s
     return 0.5 * math.log(2.0 * math.pi) + (shift - 0.5) * math.log(s)  # the next term is below 1e-7
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from fairbai.allocation import Allocation
-from fairbai.problems import Instance, Poisson
+from fairbai.problems import Instance, Linear, Poisson
 from fairbai.problems.rates import Custom
 from fairbai.simulation.scenario import MAX_POISSON_MEAN, make_scenario
 from fairbai.stopping import StoppingRule
@@ -20,6 +20,7 @@ LEVELS = (0.1, 0.5, 0.9)
 MIN_RUNS, MAX_RUNS = 100, 400
 WORK = 1_500_000  # arms times trials, of all runs together: well below a second
 GIVE_UP_AFTER = 5.0  # expected durations after which a run is given up
+TINY = 1e-4  # a relative difference of means
 SEED = 0  # the same plan has the same quantiles
 
 
@@ -72,6 +73,8 @@ def _work(instance: Instance) -> float:
     if isinstance(instance.family, Poisson):
         largest = float(instance.means.max())
         return 0.0 if largest > MAX_POISSON_MEAN else WORK / (1.0 + 0.1 * math.sqrt(largest))
+    if isinstance(instance.family, Linear):  # a trial is a fit, and now and then a larger problem to solve
+        return WORK / (10.0 + instance.family.dimension)
     return WORK
 
 
@@ -88,20 +91,28 @@ def approximate(instance: Instance, fair: Allocation, expected: float) -> Durati
         fair: The solution of the instance.
         expected: The expected trials.
     """
-    spread = math.sqrt(_error_variance(instance, fair))
-    time, root = fair.characteristic_time, math.sqrt(expected / fair.characteristic_time)
-    roots = (max(0.0, root + spread * float(ndtri(level))) for level in LEVELS)
-    low, middle, high = (max(time * root**2, float(instance.means.size)) for root in roots)
+    low, middle, high = (trials_at(instance, fair, expected, float(ndtri(level))) for level in LEVELS)
     return Duration(low, middle, high, runs=0)
 
 
+def trials_at(instance: Instance, fair: Allocation, expected: float, error: float) -> float:
+    """The trials of an experiment whose error, in standard deviations, is this one; see ``approximate``."""
+    spread = math.sqrt(_error_variance(instance, fair))
+    time, root = fair.characteristic_time, math.sqrt(expected / fair.characteristic_time)
+    return max(time * max(0.0, root + spread * error) ** 2, float(instance.means.size))
+
+
 def _error_variance(instance: Instance, fair: Allocation) -> float:
-    """The variance of e in ``approximate``."""
+    """The variance of e in ``approximate``; for arms that share parameters as if there were one rival."""
+    if instance.family.structured:
+        return 0.5
     means, best = instance.means, fair.best_arm
     rivals = np.flatnonzero(np.arange(means.size) != best)
     waited = rivals[~fair.at_floor[rivals]]  # rivals at their floors have trials to spare
     rivals = waited if waited.size else rivals
-    gaps, closest = means[best] - means[rivals], int(rivals[np.argmax(means[rivals])])
+    targets = instance.question.pulled_back(means)  # a tie within a tolerance is taken for one of equal means
+    gaps = np.abs(means[best] - targets[rivals])
+    closest = int(rivals[np.argmin(gaps)])
     variances = np.array([_variance(instance, int(arm), best) for arm in rivals])
     own, shared = variances / fair.weights[rivals], _variance(instance, best, closest) / fair.weights[best]
     both = own + shared
@@ -113,4 +124,6 @@ def _error_variance(instance: Instance, fair: Allocation) -> float:
 def _variance(instance: Instance, arm: int, other: int) -> float:
     """The variance of an arm's rewards, as it matters for telling it from another."""
     mean, target = float(instance.means[arm]), float(instance.means[other])
+    if mean == target:  # as they may be with a tolerance
+        target = mean * (1.0 + TINY) if mean else TINY
     return (mean - target) ** 2 / (2.0 * instance.family.divergence(mean, target, arm))

@@ -13,15 +13,19 @@ import numpy as np
 
 from fairbai.allocation import Allocation, solve
 from fairbai.experiment.experiment import Experiment
+from fairbai.experiment.linear import experiment_of
 from fairbai.kernels import state as rows
 from fairbai.kernels.config import KAPPA
-from fairbai.problems import Gaussian, Instance
+from fairbai.kernels.ties import hardest_mean
+from fairbai.problems import Family, Gaussian, Instance
 from fairbai.problems.checks import Array, confidence
 from fairbai.stopping import DesignBased, StoppingRule
 from fairbai.stopping.design import hardest_pair
 
 STEPS = 100
 PRECISION = 1e-12  # relative
+MAX_GROWTH = 3.0  # of a step, in trials before it
+SPREAD = 1e-3  # the share of all trials of linear arms that goes to all alike, so that every parameter is determined
 
 
 def trials_until_stop(instance: Instance, stopping: StoppingRule, delta: float) -> float:
@@ -51,13 +55,27 @@ class Forecast:
     """
 
     def __init__(self, instance: Instance, stopping: StoppingRule, delta: float) -> None:
-        self._free = solve(Instance(instance.means, instance.family))
+        self._free = solve(instance.with_rates(None))
         self._level = stopping.level(confidence(delta), instance.means.size)
+        if instance.family.structured:
+            self._prepare_structured(instance, stopping)
+            return
         both = [self._free.best_arm, _rival(self._free)]
-        family = Gaussian(instance.scales[both]) if isinstance(instance.family, Gaussian) else instance.family
+        oriented, (stretch, shift) = instance.oriented, instance.ties[:, both[1]]
+        self._variances = instance.scales[both] / [1.0, stretch * stretch]
+        family = _family_of_two(oriented, self._variances)
         self._pair = Experiment(2, family, None, None, stopping)
         self._pair.params[KAPPA:] = stopping.parameters(instance.means.size)  # a pair of many
-        self._shares, self._means = self._free.weights[both], instance.family.out_of_units(instance.means[both])
+        self._shares, self._means = self._free.weights[both], np.array(oriented.out_of_units(instance.means[both]))
+        # a tie within a tolerance is taken for one of equal means, which it is for Gaussian arms
+        self._means[1] = hardest_mean(family.code, self._means[0], self._means[1], stretch, shift)
+
+    def _prepare_structured(self, instance: Instance, stopping: StoppingRule) -> None:
+        """All arms take part where they share parameters."""
+        self._pair = experiment_of(instance.means.size, instance.oriented, None, None, stopping)
+        self._pair.state[[rows.STRETCH, rows.SHIFT]] = instance.ties
+        self._means, self._variances = np.array(instance.oriented.out_of_units(instance.means)), instance.scales
+        self._shares = (1.0 - SPREAD) * self._free.weights + SPREAD / instance.means.size
 
     def trials(self, time: float) -> float:
         """The expected trials where the characteristic time is ``time``; at least one per arm."""
@@ -67,6 +85,7 @@ class Forecast:
         trials = max(time * self._level, float(arms))
         for _ in range(STEPS):  # Newton's method: the score grows by about 1 / time per trial
             step = (self._level - self._score(trials, time)) * time
+            step = min(step, MAX_GROWTH * trials)  # few rewards may be no evidence at all
             trials, before = max(trials + step, trials / 2.0, float(arms)), trials
             if abs(trials - before) <= PRECISION * trials:
                 break
@@ -78,9 +97,17 @@ class Forecast:
         counts = self._shares * (trials * (self._free.characteristic_time / time))
         pair.state[rows.ASSIGNED] = pair.state[rows.OBSERVED] = counts
         pair.state[rows.SUM] = counts * self._means
+        pair.state[rows.SQUARES] = counts * self._variances  # which is read only if variances are unknown
         pair.recount()
         pair.scalars[rows.SEEN] = trials  # of all arms, for rules that count them together
         return float(pair.exact_evidence()[0])
+
+
+def _family_of_two(family: Family, variances: Array) -> Family:
+    """The family of two of its arms, which have these variances if it is Gaussian."""
+    if not isinstance(family, Gaussian):
+        return family
+    return Gaussian(None, guess=variances) if family.unknown_variance else Gaussian(variances)
 
 
 def design_trials(instance: Instance, stopping: DesignBased, delta: float, guarantees: Array) -> float:

@@ -14,10 +14,11 @@ from fairbai.planning.expected import Forecast, design_trials
 from fairbai.planning.text import described
 from fairbai.problems import Bernoulli, Instance
 from fairbai.problems.checks import Numbers, confidence, number
-from fairbai.problems.labels import labels_for, labels_of
-from fairbai.problems.rates import Constant
+from fairbai.problems.labels import labels_for
+from fairbai.problems.question import Goal, Tolerance, question_of
+from fairbai.problems.rates import Bounded, Constant
 from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
-from fairbai.stopping import DesignBased, Heuristic, Mixture
+from fairbai.stopping import DesignBased, Heuristic, LinearMixture, Mixture
 
 MAX_TRIALS = 1e15  # nobody has as many, and far more are not even numbers
 
@@ -46,7 +47,7 @@ class Plan:
     per_day: float | None
     fair: Allocation
     free: Allocation
-    stopping: Mixture
+    stopping: Mixture | LinearMixture
     heuristic: float
     proved: float
     without_floors: float
@@ -71,6 +72,22 @@ class Plan:
     def trials(self) -> dict[str, float]:
         """The three expected numbers of trials by name."""
         return {"proved": self.proved, "heuristic": self.heuristic, "without_floors": self.without_floors}
+
+    @property
+    def regret(self) -> float:
+        """What trials of other arms than the best will forgo until the decision, about, in the unit of the rewards."""
+        return self.proved * float(self.instance.gaps @ self.fair.weights)
+
+    @property
+    def floors_regret(self) -> float:
+        """Of that what the floors and other limits alone forgo: with the best policy that keeps them."""
+        return self.proved * self.instance.fair_gap
+
+    @property
+    def implied(self) -> list[str]:
+        """What ceilings and groups imply but do not say, in sentences."""
+        rates = self.instance.rates
+        return rates.implied(self.labels) if isinstance(rates, Bounded) else []
 
     @property
     def design_based(self) -> DesignBased | None:
@@ -104,6 +121,7 @@ class Plan:
             "family": self.instance.family.to_dict(),
             "rates": self.instance.rates.to_dict(),
             "stopping": self.stopping.to_dict(),
+            **self.instance.question.to_dict([str(label) for label in self.labels]),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,6 +130,7 @@ class Plan:
             "stopping": self.stopping.to_dict(),
             "trials": self.trials,
             "quantiles": vars(self.duration).copy(),
+            "regret": {"until_decision": self.regret, "floors": self.floors_regret},
         }
         if self.per_day is not None:
             form["days"] = {name: value / self.per_day for name, value in self.trials.items()}
@@ -124,7 +143,7 @@ class Plan:
 def described_instance(instance: Instance, delta: float, labels: Sequence[str | int]) -> dict[str, Any]:
     """What can be said of an instance without a stopping rule, ready for JSON."""
     best, price = solve(instance), price_of_fairness(instance)
-    free = solve(Instance(instance.means, instance.family))
+    free = solve(instance.with_rates(None))
     columns = {
         "arm": list(labels),
         "mean": instance.means.tolist(),
@@ -138,6 +157,7 @@ def described_instance(instance: Instance, delta: float, labels: Sequence[str | 
     return {
         "family": instance.family.to_dict(),
         "rates": instance.rates.to_dict(),
+        **instance.question.to_dict(labels),
         "delta": delta,
         "best_arm": best.best_arm,
         "unconstrained_time": price.unconstrained,
@@ -157,17 +177,23 @@ def plan(
     delta: float = 0.05,
     arms: Sequence[str | int] | None = None,
     per_day: float | None = None,
+    tolerance: Tolerance = None,
+    goal: Goal = "max",
+    control: str | int | None = None,
 ) -> Plan:
     """Plan an experiment: what it will take, and what its floors will cost.
 
     Args:
-        means: A guess of the mean reward of every arm; or an ``Instance``, without family and rates then.
+        means: A guess of the mean reward of every arm; or an ``Instance``, which has its family, rates and question.
         family: The reward family, such as ``"bernoulli"``; it must be given.
         rates: The guaranteed shares: a rate, one floor for all arms, one per arm, floors by label such as
             ``{"new": 0.3}``, or the JSON form of a rate; none by default.
         delta: The error probability, in (0, 1/2).
         arms: The labels of the arms; their numbers by default.
         per_day: Trials per day, for the days that the experiment takes.
+        tolerance: How far from the best the answer may be, such as 0.01 or "10%"; by default it is the best arm.
+        goal: "min" if less is better.
+        control: The label of the arm that is in use, which another must beat; see ``Identifier``.
 
     Example:
         >>> import fairbai as fb
@@ -177,14 +203,22 @@ def plan(
         >>> found.duration.p10 < found.proved < found.duration.p90
         True
     """
-    instance, delta = _instance(means, family, rates, arms), confidence(delta)
-    labels = labels_for(arms, instance.means)
+    delta = confidence(delta)
+    if isinstance(means, Instance):
+        if (family, rates, tolerance, goal, control) != (None, None, None, "max", None):
+            raise ValueError("means must stand alone if they are an Instance, which has all the rest itself")
+        instance, labels = means, labels_for(arms, means.means)
+    else:
+        labels = labels_for(arms, means)
+        asked = question_of(goal, tolerance, control, labels)
+        given = (family_of(family), rates_of(rates, None if arms is None else labels))
+        instance = Instance(means, *given, asked.tolerance, asked.goal, asked.control)
     if per_day is not None:
         per_day = number("per_day", per_day, math.ulp(0.0), 1e300, "positive")
-    fair, free = solve(instance), solve(Instance(instance.means, instance.family))
+    fair, free = solve(instance), solve(instance.with_rates(None))
     _check_decidable(instance, fair, free, labels)
     heuristic = Forecast(instance, Heuristic(), delta).trials(fair.characteristic_time)
-    stopping = _suited(instance, heuristic, delta)
+    stopping = suited(instance, heuristic, delta)
     forecast = Forecast(instance, stopping, delta)
     proved = forecast.trials(fair.characteristic_time)
     without_floors = min(proved, forecast.trials(free.characteristic_time))
@@ -192,19 +226,13 @@ def plan(
     return Plan(instance, delta, labels, per_day, fair, free, stopping, heuristic, proved, without_floors, quantiles)
 
 
-def _instance(means: Any, family: FamilyForm, rates: RateForm, arms: Sequence[str | int] | None) -> Instance:
-    """The instance that the arguments of ``plan`` describe."""
-    if not isinstance(means, Instance):
-        return Instance(means, family_of(family), rates_of(rates, None if arms is None else labels_of(arms)))
-    if family is not None or rates is not None:
-        raise ValueError("means must stand alone if they are an Instance, which has a family and rates itself")
-    return means
-
-
 def _check_decidable(instance: Instance, fair: Allocation, free: Allocation, labels: tuple[Any, ...]) -> None:
-    best = [labels[arm] for arm in np.flatnonzero(instance.means == instance.means.max())]
-    if len(best) > 1:
-        raise ValueError(f"means must have a single best arm, got the same for {best[0]!r} and {best[1]!r}")
+    best = [labels[arm] for arm in instance.acceptable]
+    if len(best) > 1 and instance.question.exact:
+        raise ValueError(
+            f"means must have a single best arm, got the same for {best[0]!r} and {best[1]!r}: to plan for equal arms, "
+            f"give a tolerance such as '10%'"
+        )
     if not free.characteristic_time < MAX_TRIALS:
         raise ValueError(
             f"means must differ by more: to tell {best[0]!r} from the others takes more than {MAX_TRIALS:g} trials, "
@@ -215,8 +243,10 @@ def _check_decidable(instance: Instance, fair: Allocation, free: Allocation, lab
         raise ValueError(f"floors must leave a share for every arm: nothing is left for {starved!r}")
 
 
-def _suited(instance: Instance, trials: float, delta: float) -> Mixture:
+def suited(instance: Instance, trials: float, delta: float) -> Mixture | LinearMixture:
     """The proved rule for so many trials; few digits, because the guess has no more."""
+    if instance.family.structured:
+        return LinearMixture.for_trials(max(1.0, trials), delta, instance.family)
     size = float(np.abs(instance.means).mean()) or 1.0
     rule = Mixture.for_trials(max(1.0, trials), delta, instance.means.size)
     prior = size if instance.family.kind in ("poisson", "exponential") else 1.0

@@ -8,22 +8,27 @@ from fairbai.simulation.tables import aligned
 if TYPE_CHECKING:
     from fairbai.planning.plan import Plan
 
+MAX_IMPLIED = 5  # sentences about limits
+
 
 def described(plan: "Plan") -> str:
     """The report that a plan prints as."""
-    return "\n".join([*_sentences(plan), "", _table(plan), "", *_end(plan)])
+    return "\n".join([*_sentences(plan), "", _table(plan), "", *_implied(plan), *_end(plan)])
 
 
 def _sentences(plan: "Plan") -> list[str]:
     price, sure = plan.price, 100 * (1 - plan.delta)
+    asked = plan.instance.question.asked(plan.labels)
     floors = trials(math.ceil(plan.proved) - math.ceil(plan.without_floors))
     return [
-        f"About {trials(plan.proved)}{_days(plan, plan.proved)} find the best arm with {sure:g} % confidence,",
+        f"About {trials(plan.proved)}{_days(plan, plan.proved)} find {asked} with {sure:g} % confidence,",
         f"which is proved for the stopping rule fb.stopping.{plan.stopping!r}.",
         *_spread(plan),
         f"The paper's threshold, which is not proved, would take about {count(plan.heuristic)}.",
         f"Without floors it would be {count(plan.without_floors)}: fairness costs {floors}.",
         f"The price of fairness, T*_p / T*, is {price.ratio:.3f} (never more than {price.upper_bound:.3f}).",
+        f"Until the decision, other arms than the best forgo about {plan.regret:,.3g} in the unit of the rewards,",
+        f"of which the floors alone {plan.floors_regret:,.3g}.",
     ]
 
 
@@ -53,6 +58,14 @@ def _table(plan: "Plan") -> str:
             for arm, label in enumerate(plan.labels)
         ],
     )
+
+
+def _implied(plan: "Plan") -> list[str]:
+    """What the limits imply, one line each; the first few, if there are many."""
+    sentences = plan.implied
+    shown = [f"- {sentence}." for sentence in sentences[:MAX_IMPLIED]]
+    more = [f"- and {len(sentences) - MAX_IMPLIED} more."] if len(sentences) > MAX_IMPLIED else []
+    return ["These limits imply more than they say:", *shown, *more, ""] if sentences else []
 
 
 def _end(plan: "Plan") -> list[str]:

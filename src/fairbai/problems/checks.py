@@ -22,7 +22,8 @@ def array(name: str, value: Any, arms: int | None = None, dimensions: int = 1) -
             raise ValueError
         numbers = np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers, got {value!r}") from None
+        given = value.tolist() if isinstance(value, np.ndarray) else value
+        raise ValueError(f"{name} must be numbers, got {given!r}") from None
     if numbers.ndim != dimensions:
         expected = "a vector" if dimensions == 1 else "a matrix"
         raise ValueError(f"{name} must be {expected}, got shape {numbers.shape}")

@@ -3,7 +3,7 @@
 import re
 from abc import ABC
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ class Configured(ABC):
 
     argument: ClassVar[str]  # what errors call it
     kind: ClassVar[str]
+    has_json: ClassVar[bool] = True  # False for what holds Python code
     _known: ClassVar[dict[str, type["Configured"]]]
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -56,17 +57,23 @@ class Configured(ABC):
         form = {"kind": form} if isinstance(form, str) else dict(form)
         kind = form.pop("kind", None)
         found = cls._known.get(str(kind))
-        if found is None or not issubclass(found, cls):
-            raise ValueError(f"{cls.argument} must be one of {', '.join(sorted(cls._known))}, got {kind!r}")
+        if found is None or not found.has_json or not issubclass(found, cls):
+            kinds = ", ".join(sorted(name for name, one in cls._known.items() if one.has_json))
+            why = "" if found is None or found.has_json else ", which is Python code and has no JSON form"
+            raise ValueError(f"{cls.argument} must be one of {kinds}, got {kind!r}{why}")
         allowed = [field.name for field in fields(found)]
         for name in form:
             if name not in allowed:
                 takes = ", ".join(allowed) or "no parameters"
                 raise ValueError(f"{kind} takes {takes}, got {name!r}")
+        for field in fields(found):
+            if field.default is MISSING and field.default_factory is MISSING and field.name not in form:
+                others = f", and takes {', '.join(allowed)}" if len(allowed) > 1 else ""
+                raise ValueError(f"{kind} needs {field.name}{others}, got none")
         try:
             return found(**form)
-        except TypeError as error:
-            raise ValueError(f"{kind} takes {', '.join(allowed)}: {error}") from None
+        except TypeError:
+            raise ValueError(f"{kind} takes {', '.join(allowed)}, got {form!r}") from None
 
     def _set(self, **values: Any) -> None:
         """Set checked parameters, and facts that follow from them; for ``__post_init__`` only."""

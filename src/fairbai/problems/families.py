@@ -3,10 +3,11 @@
 Each is a few parameters, checks and a sampler; the numerical bodies are in ``kernels.families`` under the same code.
 """
 
+import copy
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from fairbai.problems.checks import Array, Numbers, array, frozen, number, refus
 from fairbai.problems.configured import Configured
 
 MAX_VALUE = 1e150  # of means and rewards, so that their squares are finite
+SYMMETRIC = (kernels.GAUSSIAN, kernels.GAUSSIAN_UNKNOWN, kernels.BERNOULLI, kernels.BOUNDED)
+"""The families whose mirrored rewards are of the same family."""
+
 SUM_ROUNDING = 1e-9  # relative, of the sum of a batch
 
 
@@ -32,12 +36,18 @@ class Family(Configured):
         code: Its number in ``kernels.families``.
         low: The lower end of its domain, which no mean reaches.
         high: The upper end.
+        structured: Whether arms share parameters; such a family needs to know more than the means.
+        mirrored: Whether less is better; see ``for_goal``.
+        centre: Where the kernels see rewards mirrored: x becomes ``centre`` - x.
     """
 
     argument: ClassVar[str] = "family"
     code: ClassVar[int]
     low: ClassVar[float] = -MAX_VALUE
     high: ClassVar[float] = MAX_VALUE
+    structured: ClassVar[bool] = False
+    mirrored: ClassVar[bool] = False
+    centre: ClassVar[float] = 0.0
 
     @abstractmethod
     def sample(self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
@@ -48,16 +58,49 @@ class Family(Configured):
         return frozen(np.ones(arms))
 
     def problem(self, means: Array) -> tuple[int, Array, Array]:
-        """What the allocation problem takes of arms with these means: a code, means and variances."""
-        return self.code, means, self.scales(means.size)
+        """What the allocation problem takes of arms with these means: a code, and means and variances in its unit."""
+        return self.code, frozen(self.out_of_units(means)), self.scales(means.size)
 
-    def in_units(self, means: Array) -> Array:
-        """Means of what ``statistic`` returns, in the unit of the rewards."""
-        return means
+    def for_goal(self, goal: str) -> Self:
+        """The same family for an experiment that looks for the largest ("max") or the least mean ("min").
 
-    def out_of_units(self, means: Array) -> Array:
+        The kernels always look for the largest mean. For the least one they see all rewards mirrored, which is what
+        ``value``, ``in_units`` and ``out_of_units`` then do; everything that people see stays as it is.
+        """
+        if goal == "max":
+            return self
+        if self.code not in SYMMETRIC and self.code not in kernels.MIRRORED:
+            raise ValueError(f"goal='min' needs a family whose rewards can be mirrored, got {self.kind}")
+        one = copy.copy(self)
+        one._set(mirrored=True, code=kernels.MIRRORED.get(self.code, self.code))
+        return one
+
+    @property
+    def upright_code(self) -> int:
+        """The number in ``kernels.families`` of the rewards as they come, whether less is better or not."""
+        return kernels.UPRIGHT.get(self.code, self.code)
+
+    def turned(self, sums: Any, count: Any = 1.0) -> Any:
+        """Sums of ``count`` statistics each, as the kernels see them: mirrored, if less is better."""
+        return count * self.centre - sums if self.mirrored else sums
+
+    def turned_squares(self, squares: Any, sums: Any, count: Any) -> Any:
+        """The sums of the squares of ``count`` statistics each, as the kernels see them."""
+        if not self.mirrored:
+            return squares
+        return count * self.centre**2 - 2.0 * self.centre * sums + squares
+
+    def value(self, reward: Any) -> float:
+        """What the kernels count of a reward."""
+        return float(self.turned(self.statistic(reward)))
+
+    def in_units(self, means: Any) -> Any:
+        """Means of what the kernels count, in the unit of the rewards."""
+        return self.turned(means)
+
+    def out_of_units(self, means: Any) -> Any:
         """The inverse of ``in_units``."""
-        return means
+        return self.turned(means)
 
     def check_means(self, means: Any, dimensions: int = 1) -> Array:
         """The means as a vector (or a matrix, one row per instance), all strictly inside the domain of the family."""
@@ -104,37 +147,102 @@ class Family(Configured):
                 raise ValueError(
                     f"means must be from {self.low:g} to {self.high:g} for {self.kind} arms, got {value!r}"
                 )
-        scale = np.atleast_1d(getattr(self, "variance", 1.0))
+        scale = np.atleast_1d(self._assumed_variance)
         return float(kernels.divergence(self.code, mean, other, other - mean, scale[min(arm, scale.size - 1)]))
+
+    @property
+    def _assumed_variance(self) -> Any:
+        """The variances that are known or guessed: one, or one per arm."""
+        return getattr(self, "variance", 1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Gaussian(Family):
-    """Normal rewards with known variance: one for all arms, or one per arm.
+    """Normal rewards with known variance, one for all arms or one per arm, or with unknown ones (``variance=None``).
+
+    Unknown variances are estimated while the experiment runs. The stopping rules ``Mixture`` and ``TwoSidedMixture``
+    are proved for them, for *normal* rewards only: with a known variance that is large enough they are proved for many
+    others.
+
+    Args:
+        variance: The known variance; None (or "unknown", where there is no None) if it is unknown.
+        guess: A guess of unknown variances, one for all arms or one per arm, for planning and simulation only: the
+            proof does not use it.
 
     Example:
         >>> Gaussian(variance=[1.0, 4.0]).scales(2)
         array([1., 4.])
+        >>> Gaussian(variance=None, guess=4.0).to_dict()
+        {'kind': 'gaussian', 'variance': None, 'guess': 4.0}
     """
 
-    variance: float | Numbers = 1.0
+    variance: float | Numbers | str | None = 1.0
+    guess: float | Numbers | None = None
     code: ClassVar[int] = kernels.GAUSSIAN
 
     def __post_init__(self) -> None:
-        numbers = array("variance", np.atleast_1d(np.asarray(self.variance)))
-        refuse("variance", "be positive", numbers, numbers <= 0.0)
-        self._set(variance=float(numbers[0]) if np.ndim(self.variance) == 0 else numbers)
+        if isinstance(self.variance, str) and self.variance == "unknown":  # TOML has no null
+            self._set(variance=None)
+        for name in ("variance", "guess"):
+            given = getattr(self, name)
+            if given is not None:
+                numbers = array(name, np.atleast_1d(np.asarray(given)))
+                refuse(name, "be positive", numbers, numbers <= 0.0)
+                self._set(**{name: float(numbers[0]) if np.ndim(given) == 0 else numbers})
+        if self.unknown_variance:
+            self._set(code=kernels.GAUSSIAN_UNKNOWN)
+        elif self.guess is not None:
+            raise ValueError(f"guess is for unknown variances (variance=None), got variance {self.variance!r}")
+
+    @property
+    def unknown_variance(self) -> bool:
+        """Whether the variances are to be estimated."""
+        return self.variance is None
+
+    @property
+    def _assumed_variance(self) -> Any:
+        known = self.guess if self.variance is None else self.variance
+        if known is None:
+            raise ValueError(
+                "guess must be given to plan, solve or simulate with unknown variances, such as "
+                "Gaussian(variance=None, guess=4.0): the proof does not use it"
+            )
+        return known
 
     def scales(self, arms: int) -> Array:
-        """The variance of every arm."""
-        if isinstance(self.variance, np.ndarray):
-            return array("variance", self.variance, arms)
-        return frozen(np.full(arms, self.variance))
+        """The variance of every arm, as it is known or guessed; 1 for unknown variances without a guess."""
+        name, known = ("variance", self.variance) if self.variance is not None else ("guess", self.guess)
+        if isinstance(known, np.ndarray):
+            return array(name, known, arms)
+        return frozen(np.full(arms, 1.0 if known is None else known))
+
+    def problem(self, means: Array) -> tuple[int, Array, Array]:
+        """As for all families; an error if the variances are neither known nor guessed."""
+        assert self._assumed_variance is not None
+        return super().problem(means)
+
+    def check_squares(self, pulls: Array, sums: Array, squares: Any) -> Array:
+        """The sums of squared rewards of a batch, which must be possible for its pulls and sums."""
+        checked = array("squares", squares, pulls.size)
+        least = sums * sums / np.maximum(pulls, 1.0)
+        wrong = (checked < least * (1.0 - SUM_ROUNDING)) | ((pulls == 0.0) & (checked != 0.0))
+        refuse("squares", "be possible for these pulls and sums", checked, wrong)
+        return np.maximum(checked, least)
 
     def sample(self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
-        """Normal rewards."""
+        """Normal rewards, of the variances that are known or guessed."""
         means = np.asarray(means)
+        assert self._assumed_variance is not None
         return rng.normal(means, np.sqrt(self.scales(means.size)), _shape(means, size))
+
+    def __repr__(self) -> str:
+        guess = "" if self.guess is None else f", guess={self.guess!r}"
+        return f"{type(self).__name__}(variance={self.variance!r}{guess})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; a guess is left out where there is none."""
+        form = super().to_dict()
+        return form if self.guess is not None else {name: form[name] for name in form if name != "guess"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +257,7 @@ class Bernoulli(Family):
     code: ClassVar[int] = kernels.BERNOULLI
     low: ClassVar[float] = 0.0
     high: ClassVar[float] = 1.0
+    centre: ClassVar[float] = 1.0
 
     def statistic(self, reward: Any) -> float:
         """The reward, which must be 0 or 1."""
@@ -255,6 +364,7 @@ class Bounded(Family):
     high: float = 1.0  # type: ignore[misc]
     variance: float | Numbers | None = None
     code: ClassVar[int] = kernels.BOUNDED
+    centre: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         low = number("low", self.low, -MAX_VALUE, MAX_VALUE, "a finite number")
@@ -281,17 +391,17 @@ class Bounded(Family):
 
     def problem(self, means: Array) -> tuple[int, Array, Array]:
         """Gaussian arms with the variances that are guessed; without a guess, Bernoulli arms in another unit."""
-        if self.variance is None:
-            return kernels.BERNOULLI, frozen(self.out_of_units(means)), frozen(np.ones(means.size))
-        return kernels.GAUSSIAN, means, frozen(self.variances(means))
+        scales = np.ones(means.size) if self.variance is None else self.variances(means) / self.width**2
+        code = kernels.BERNOULLI if self.variance is None else kernels.GAUSSIAN
+        return code, frozen(self.out_of_units(means)), frozen(scales)
 
     def in_units(self, means: Any) -> Any:
         """Means of rewards that were moved to [0, 1], in the unit of the rewards."""
-        return self.low + self.width * means
+        return self.low + self.width * self.turned(means)
 
     def out_of_units(self, means: Any) -> Any:
         """Means moved to [0, 1]."""
-        return np.clip((means - self.low) / self.width, 0.0, 1.0)
+        return self.turned(np.clip((means - self.low) / self.width, 0.0, 1.0))
 
     def check_means(self, means: Any, dimensions: int = 1) -> Array:
         """The means, strictly inside the interval, and far enough from its ends for the variance that is guessed."""

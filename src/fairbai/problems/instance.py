@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairbai.kernels.rates import spare_share
-from fairbai.problems.checks import Array, Numbers
+from fairbai.problems.checks import Array, Numbers, frozen
 from fairbai.problems.families import Family, Gaussian
-from fairbai.problems.rates import Bounded, Constant, Limits, Rate
+from fairbai.problems.gaps import gaps_of, least_gap
+from fairbai.problems.question import Goal, Question, Tolerance
+from fairbai.problems.rates import Bounded, Constant, Limits, Overlapping, Rate
 from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
 
 
@@ -25,6 +27,9 @@ class Instance:
         spare: What the floors leave: 1 - sum(floors).
         scales: The known variance of each arm (1 if the family has none).
         limits: The limits beyond the floors, if the rates are ``rates.Bounded``; else None.
+        question: What the answer must be: ``goal``, ``tolerance`` and ``control``, which ``Question`` explains.
+        acceptable: The arms that are right answers, the best first.
+        ties: The tolerance as the kernels take it; see ``Question.ties``.
 
     Example:
         >>> import fairbai as fb
@@ -33,6 +38,8 @@ class Instance:
         (0, 0.4)
         >>> fb.Instance([0.5, 0.3, 0.1], family="bernoulli", rates=0.2).rates
         Constant(floor=0.2)
+        >>> fb.Instance([0.30, 0.28, 0.20], family="bernoulli", tolerance="10%").acceptable
+        (0, 1)
     """
 
     means: Array
@@ -42,11 +49,25 @@ class Instance:
     spare: float = field(init=False, repr=False)
     scales: Array = field(init=False, repr=False)
     limits: Limits | None = field(init=False, repr=False)
+    question: Question = field(default_factory=Question)
+    acceptable: tuple[int, ...] = field(init=False, repr=False)
+    ties: Array = field(init=False, repr=False)
 
-    def __init__(self, means: Numbers, family: FamilyForm = None, rates: RateForm = None) -> None:
+    def __init__(
+        self,
+        means: Numbers,
+        family: FamilyForm = None,
+        rates: RateForm = None,
+        tolerance: Tolerance = None,
+        goal: Goal = "max",
+        control: int | None = None,
+    ) -> None:
         family, rates = family_of(Gaussian() if family is None else family), rates_of(rates)
         checked = family.check_means(means)
-        floors = rates.floors(checked)
+        question = Question(goal, tolerance, control).for_control(checked.size)
+        question.check_means(checked)
+        ties = question.ties(family, checked.size)
+        floors = question.floors(rates, family, checked)
         values = {
             "means": checked,
             "family": family,
@@ -55,11 +76,41 @@ class Instance:
             "spare": float(spare_share(floors)),
             "scales": family.scales(checked.size),
             "limits": rates.limits(checked.size) if isinstance(rates, Bounded) else None,
+            "question": question,
+            "ties": frozen(ties),
+            "acceptable": question.acceptable(checked),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     @property
     def best_arm(self) -> int:
-        """The arm with the largest mean (the first of them, if several tie)."""
-        return int(np.argmax(self.means))
+        """The arm with the best mean (the first of them, if several tie)."""
+        return int(np.argmax(self.means if self.question.goal == "max" else -self.means))
+
+    @property
+    def gaps(self) -> Array:
+        """How far the mean of every arm is from the best."""
+        return gaps_of(self.means, self.question.goal)
+
+    @property
+    def fair_gap(self) -> float:
+        """The mean gap per trial of the best policy that keeps all floors and limits: what fairness itself forgoes."""
+        if isinstance(self.rates, Overlapping) and self.rates.groups:
+            return least_gap(self.gaps, self.floors, self.rates.polytope(self.means.size))
+        return least_gap(self.gaps, self.floors, self.limits)
+
+    @property
+    def oriented(self) -> Family:
+        """The family as the kernels take it, for which the largest mean is the best."""
+        return self.family.for_goal(self.question.goal)
+
+    def problem(self, named: int = -1) -> tuple[int, tuple[Array, Array, Array, int]]:
+        """What ``kernels.allocation`` takes: a code and the arms, with the one that is named (-1 for the best)."""
+        code, means, scales = self.oriented.problem(self.means)
+        return code, (means, scales, self.ties, named)
+
+    def with_rates(self, rates: RateForm) -> "Instance":
+        """The same question with other rates; None for no floors and no other limits."""
+        one = self.question
+        return Instance(self.means, self.family, rates, one.tolerance, one.goal, one.control)

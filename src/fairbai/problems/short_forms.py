@@ -18,7 +18,7 @@ NO_LIMIT = {"floor": 0.0, "ceiling": 1.0}
 FAMILY_MISSING = (
     'family must be given: "bernoulli" for clicks, conversions and other rewards of 0 or 1; "poisson" for counts; '
     '"exponential" for waiting times; "bounded", with low and high, for any other rewards in an interval; '
-    '"gaussian", with its variance, for measurements with a known noise level'
+    '"gaussian", with its variance, for measurements with a known noise level, or with variance None if it is unknown'
 )
 
 

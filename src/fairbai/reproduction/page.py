@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML file."""
+"""The report as one self-contained HTML file, and pages with some of its sections."""
 
 import base64
 import math
@@ -51,15 +51,31 @@ def write_page(folder: Path, report: Report) -> None:
         *(_erratum(number, erratum) for number, erratum in enumerate(report.errata, 1)),
         "</section>",
         *_chapter(folder, report.past),
-        f"<footer>fairbai {__version__}</footer>",
     ]
+    _write(folder / "index.html", "fairbai: the paper, reproduced", body)
+
+
+def write_sections(file: Path, title: str, lead: Sequence[str], sections: Sequence[Section]) -> None:
+    """Write a page with these sections; a folder beside it that has its name holds the pictures as PNG files."""
+    body = [
+        f"<header><h1>{escape(title)}</h1>",
+        *(f"<p>{escape(sentence)}</p>" for sentence in lead),
+        '</header><section id="past">',
+        *(_section(file.parent, one, file.stem) for one in sections),
+        "</section>",
+    ]
+    _write(file, f"fairbai: {title}", body)
+
+
+def _write(file: Path, title: str, body: Sequence[str]) -> None:
     style = files("fairbai.reproduction").joinpath("page.css").read_text(encoding="utf-8")
     head = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>fairbai: the paper, reproduced</title>\n<style>\n{style}</style></head><body>"
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style></head><body>"
     )
-    (folder / "index.html").write_text("\n".join([head, *body, "</body></html>\n"]), encoding="utf-8")
+    foot = f"<footer>fairbai {__version__}</footer>"
+    file.write_text("\n".join([head, *body, foot, "</body></html>\n"]), encoding="utf-8")
 
 
 def _contents(report: Report) -> str:
@@ -104,23 +120,28 @@ def _image(folder: Path, name: str, caption: str) -> str:
 def _chapter(folder: Path, past: Sequence[Section]) -> list[str]:
     if not past:
         return []
-    return ['<section id="past"><h2>Past the paper</h2>', *(_section(folder, one) for one in past), "</section>"]
+    return [
+        '<section id="past"><h2>Past the paper</h2>',
+        *(_section(folder, one, "past") for one in past),
+        "</section>",
+    ]
 
 
-def _section(folder: Path, section: Section) -> str:
+def _section(folder: Path, section: Section, place: str) -> str:
+    """A section whose files are in a folder ``place`` beside the page."""
     headline, *details = section.findings
     pictures = "".join(
         f'<figure id="figure-{picture.name}"><h4>{escape(picture.title)}</h4>'
-        f"{_image(folder, f'past/{picture.name}', picture.caption)}</figure>"
+        f"{_image(folder, f'{place}/{picture.name}', picture.caption)}</figure>"
         for picture in section.pictures
     )
     return (
         f'<section id="{section.name}"><h3>{escape(section.title)}</h3><p><strong>{escape(headline)}</strong></p>'
-        f"{_list(details)}{''.join(map(_table, section.tables))}{pictures}</section>"
+        f"{_list(details)}{''.join(_table(table, place) for table in section.tables)}{pictures}</section>"
     )
 
 
-def _table(table: Table) -> str:
+def _table(table: Table, place: str) -> str:
     """Words are aligned to the left, numbers to the right, and a heading like its column."""
     columns = list(zip(*table.rows, strict=True)) or [()] * len(table.header)
     head = "".join(
@@ -134,7 +155,7 @@ def _table(table: Table) -> str:
     )
     whole = (
         f'<div class="scroll" tabindex="0"><table class="past"><caption>{escape(table.title)} '
-        f'<a href="past/{table.name}.csv">CSV</a></caption><thead><tr>{head}</tr></thead>'
+        f'<a href="{place}/{table.name}.csv">CSV</a></caption><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
     if len(table.rows) <= LONG:

@@ -1,11 +1,17 @@
-"""Reproduces the paper's whole evaluation: tables, figures, and one page that puts them beside the paper's claims."""
+"""Reproduces the paper's whole evaluation: tables, figures, and one page that puts them beside the paper's claims.
+
+And what goes past it, of which the replays of real tests have a command of their own.
+"""
 
 from pathlib import Path
 
 from fairbai.charts import style
 from fairbai.reproduction.errata import errata
 from fairbai.reproduction.figures.catalog import FIGURES
-from fairbai.reproduction.page import Report, write_page
+from fairbai.reproduction.page import Report, write_page, write_sections
+from fairbai.reproduction.past import archive, tolerance
+from fairbai.reproduction.past.archive_data import archive_tests
+from fairbai.reproduction.past.archive_replays import replayed
 from fairbai.reproduction.past.chapter import save_section, sections
 from fairbai.reproduction.studies import Results, run_studies
 from fairbai.reproduction.tables import cells as tables
@@ -46,6 +52,24 @@ def reproduce_all(runs: int, output: Path, seed: int = 0, progress: bool = False
     )
     write_page(output, report)
     return verdict
+
+
+def reproduce_archive(runs: int, output: Path, seed: int = 0, progress: bool = False) -> str:
+    """Replay every test of the archive ``runs`` times; write ``archive.html``, and its tables and figures.
+
+    At the edge of a tolerance there are 5,000 times as many runs. The replays are kept: after an interruption the same
+    call continues from them.
+
+    Returns:
+        What they show, in sentences.
+    """
+    found = replayed(archive_tests(), runs, seed, progress, output / "runs" / "archive")
+    parts = [archive.written(found), tolerance.written(*tolerance.simulated(5_000 * runs, 500 * runs, seed, progress))]
+    for section in parts:
+        save_section(section, output / "archive")
+    lead = f"Real A/B/n tests, and what a tolerance is worth in them; the seed of all runs is {seed}."
+    write_sections(output / "archive.html", "Real tests", [lead], parts)
+    return "\n".join(sentence for section in parts for sentence in section.findings)
 
 
 def _tables(runs: int, output: Path, seed: int, progress: bool) -> tuple[Results, list[TableCell]]:

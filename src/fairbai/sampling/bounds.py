@@ -1,5 +1,6 @@
 """How far from its limits a sampling rule can ever be, in trials: what a rule that is fair on every path promises."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +15,13 @@ class Bounds(NamedTuple):
         behind: Trials that each arm can be behind its floor.
         above: Trials that each arm can be above its ceiling; one entry per arm even where there are no ceilings.
         groups: Trials that each group can be behind its floor.
+        groups_above: Trials that each group can be above its ceiling; one entry per group even where there are none.
     """
 
     behind: list[float]
     above: list[float]
     groups: list[float]
+    groups_above: Sequence[float] = ()
 
 
 def group_sizes(rates: Constant, arms: int) -> list[int]:
@@ -27,6 +30,16 @@ def group_sizes(rates: Constant, arms: int) -> list[int]:
         return []
     members = rates.limits(arms).groups.astype(np.int64)
     return [int(size) for size in np.bincount(members[members >= 0])]
+
+
+def groups_floored(rates: Constant, arms: int) -> list[int]:
+    """How many arms with a floor each group has."""
+    if not isinstance(rates, Bounded):
+        return []
+    limits = rates.limits(arms)
+    members = limits.groups.astype(np.int64)
+    held = np.bincount(members[members >= 0], limits.floors[members >= 0] > 0.0)
+    return [int(number) for number in held]
 
 
 def harmonic(n: int) -> float:

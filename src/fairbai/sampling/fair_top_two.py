@@ -1,12 +1,12 @@
 """Fair anchored top-two: fairness first, then the best arm or its challenger. No optimisation at all."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from fairbai.kernels.sampling import rules as kernels
 from fairbai.problems.checks import number
 from fairbai.problems.rates import Bounded, Constant
-from fairbai.sampling.bounds import Bounds, group_sizes, harmonic
+from fairbai.sampling.bounds import Bounds, group_sizes, groups_floored, harmonic
 from fairbai.sampling.rule import Fairness, SamplingRule, Target
 
 
@@ -24,13 +24,19 @@ class FairTopTwo(SamplingRule):
         margin: An arm counts as above its floor if N_a > p_a t + margin. An arm that is held at its floor moves up and
             down by a trial, and by more if the floor is learned; with a smaller margin it would look as if it were
             above.
+        earning: From 0, for the fewest trials until the answer, to 1, for the least regret until then: a trial also
+            costs what it forgoes, so that more of them go to the best arm. The floors hold all the same. 1 needs
+            floors: without any, trials of the best arm would cost nothing, and the answer may never come.
 
     Example:
         >>> FairTopTwo().to_dict()
         {'kind': 'fair_top_two', 'margin': 2.0}
+        >>> FairTopTwo(earning=0.5).converges_to
+        'none'
     """
 
     margin: float = 2.0
+    earning: float = 0.0
     fairness: ClassVar[Fairness] = "every path"
     converges_to: ClassVar[Target] = "fair"
     code: ClassVar[int] = kernels.FAIR_TOP_TWO
@@ -38,11 +44,20 @@ class FairTopTwo(SamplingRule):
 
     def __post_init__(self) -> None:
         margin = number("margin", self.margin, 0.0, 1e300, "at least 0")
-        self._set(margin=margin, parameter=margin)
+        earning = number("earning", self.earning, 0.0, 1.0, "in [0, 1]")
+        self._set(margin=margin, earning=earning, parameter=margin, second=earning)
+        if earning > 0.0:
+            self._set(converges_to="none")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; without an earning of 0, so that it is what it was before there was one."""
+        form = super().to_dict()
+        return form if self.earning > 0.0 else {name: value for name, value in form.items() if name != "earning"}
 
     def bounds(self, rates: Constant, arms: int) -> Bounds:
         """The claims of docs/sampling.md and, with ceilings or groups, of docs/limits.md."""
         limited = isinstance(rates, Bounded)
         behind = harmonic(arms - 1) - (0.5 if limited else 1.0 - max(0.25, 1.0 / arms))
         groups = [0.5 + (arms - size) * (1.25 + harmonic(arms - 1)) for size in group_sizes(rates, arms)]
-        return Bounds([behind] * arms, [1.0] * arms, groups)
+        groups_above = [1.0 + floored for floored in groups_floored(rates, arms)]
+        return Bounds([behind] * arms, [1.0] * arms, groups, groups_above)

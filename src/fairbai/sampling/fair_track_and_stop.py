@@ -57,8 +57,14 @@ class FairTrackAndStop(SamplingRule):
             if isinstance(rates, Bounded):  # one pull of each arm may be more than a ceiling allows
                 return None
             behind += float(np.maximum(arms * _forced(rates.floors(np.zeros(arms))) - 1.0, 0.0).sum())
-        groups = [size * (harmonic(arms) - harmonic(size)) for size in group_sizes(rates, arms)]
-        return Bounds([behind] * arms, [1.0 - 1.0 / arms] * arms, groups)
+        sizes = group_sizes(rates, arms)
+        groups, others = [_lag(arms, size) for size in sizes], [_lag(arms, arms - size) for size in sizes]
+        return Bounds([behind] * arms, [1.0 - 1.0 / arms] * arms, groups, others)
+
+
+def _lag(arms: int, size: int) -> float:
+    """By how much a set of so many arms can lag behind the sum of its policies; all others are then ahead of theirs."""
+    return size * (harmonic(arms) - harmonic(size))
 
 
 def _forced(floors: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from fairbai.kernels.sampling import rules as kernels
 from fairbai.problems.checks import Array
 from fairbai.problems.configured import Configured
-from fairbai.problems.rates import Bounded, Constant
+from fairbai.problems.rates import Bounded, Constant, Rate
 from fairbai.sampling.bounds import Bounds
 
 Fairness = Literal["every path", "on average", "none"]
@@ -48,9 +48,12 @@ class SamplingRule(Configured):
         draws: Whether every arm is drawn from a policy, so that its probability is known; ``start`` may delay this.
         tracks: Whether the rule pulls the arm that is furthest below the sum of its policies so far.
         solves: Whether it solves the allocation problem after each reward.
+        skips_arms: Whether ``ask`` may say that some arms are not available.
+        takes_limits: Whether it can be used with ceilings and groups; a rule that keeps floors only refuses them.
         code: Its number in ``kernels.sampling``; None for a rule that is written in Python.
         origin: How its kernel begins: with one pull of each arm, or by its policy.
         parameter: The number that its kernel takes.
+        second: A second one.
 
     Example:
         >>> from dataclasses import dataclass
@@ -72,13 +75,23 @@ class SamplingRule(Configured):
     draws: ClassVar[bool] = False
     tracks: ClassVar[bool] = False
     solves: ClassVar[bool] = False
+    skips_arms: ClassVar[bool] = False
+    takes_limits: ClassVar[bool] = True
     code: ClassVar[int | None] = None
     origin: ClassVar[int] = kernels.FROM_EACH_ARM
     parameter: ClassVar[float] = 0.0
+    second: ClassVar[float] = 0.0
 
     def choose(self, situation: Situation) -> int:
         """The next arm; only for rules without a code."""
         raise TypeError(f"{type(self).__name__} must override choose")
+
+    def check(self, rates: Rate) -> None:
+        """Refuse limits that the rule would not keep."""
+        if isinstance(rates, Bounded) and not self.takes_limits:
+            raise ValueError(
+                f"{self.kind} keeps floors, but neither ceilings nor groups: use FairTopTwo() or another rule for them"
+            )
 
     def guarantees(self, rates: Constant, arms: int) -> Array | None:
         """The least probability with which each arm is drawn in any trial; None if not all trials are drawn."""
@@ -89,9 +102,13 @@ class SamplingRule(Configured):
     def bounds(self, rates: Constant, arms: int) -> Bounds | None:
         """How far from these limits the rule can be at any time, in any run; None if that is not promised.
 
-        Unless a rule says more, "every path" means that no arm is ever more than K trials behind its floor, and
-        promises nothing about ceilings and groups.
+        Unless a rule says more, "every path" means that no arm is ever more than ``most_behind`` trials behind its
+        floor, which are K unless it says less, and promises nothing about ceilings and groups.
         """
         if self.fairness != "every path" or isinstance(rates, Bounded):
             return None
-        return Bounds([float(arms)] * arms, [], [])
+        return Bounds([self.most_behind(arms)] * arms, [], [])
+
+    def most_behind(self, arms: int) -> float:
+        """By how many trials an arm can ever be behind its floor, for a rule that is fair on every path."""
+        return float(arms)

@@ -10,9 +10,11 @@ from sqlalchemy import not_, select
 
 from fairbai.service.domain.answers import Ticket
 from fairbai.service.domain.book import new_book
-from fairbai.service.domain.operations import Ask, Tell
+from fairbai.service.domain.operations import Ask, Tell, read_ticket
 from fairbai.service.domain.refusals import Refusal
+from fairbai.service.domain.tickets import Claim
 from fairbai.service.storage.database import Database
+from fairbai.service.storage.deletions import PRESENT
 from fairbai.service.storage.schema import experiments
 from fairbai.service.writing.writer import Writer
 
@@ -46,7 +48,7 @@ class Demo:
     writer: Writer
     experiment: str | None = None
     _random: random.Random = field(default_factory=random.Random)
-    _due: list[tuple[float, int, float]] = field(default_factory=list)  # when, which ticket, what reward
+    _due: list[tuple[float, Claim | str, float]] = field(default_factory=list)  # when, which ticket, what reward
 
     async def begin(self) -> str:
         """Resume the running demo, or start one; returns its id."""
@@ -54,7 +56,7 @@ class Demo:
         return self.experiment
 
     def _running(self) -> str | None:
-        statement = select(experiments.c.id).where(experiments.c.name == NAME, not_(experiments.c.stopped))
+        statement = select(experiments.c.id).where(experiments.c.name == NAME, not_(experiments.c.stopped), PRESENT)
         with self.database.reader.connect() as connection:
             found: str | None = connection.execute(statement.limit(1)).scalar_one_or_none()
         return found
@@ -86,8 +88,10 @@ class Demo:
                 if going:
                     going = await self._visit(clock(), PACE + GROWTH * (clock() - start))
                 await self._click(clock())
-            except Refusal as refusal:  # the database is temporarily unavailable
-                log.warning("demo: %s", refusal.detail)
+            except Refusal as refusal:
+                if refusal.status == 404:  # somebody has deleted it
+                    return
+                log.warning("demo: %s", refusal.detail)  # the database is temporarily unavailable
 
     async def _visit(self, now: float, pace: float) -> bool:
         """Let some visitors arrive; returns whether there may be more."""
@@ -97,8 +101,8 @@ class Demo:
         try:
             answer = await self.writer.submit(Ask(str(self.experiment), None, count))
         except Refusal as refusal:
-            if refusal.status == 409:  # it has stopped or was closed
-                return False
+            if refusal.status == 409:  # it is paused; or it has stopped or was closed
+                return bool(refusal.extra.get("paused"))
             raise
         for given in answer["tickets"]:
             self._expect(given, now)
@@ -109,7 +113,7 @@ class Demo:
         if fate < LOST:
             return
         wait = LEASE + 10.0 if fate < LOST + LATE else self._random.expovariate(1.0 / WAIT)
-        self._due.append((now + wait, int(given["ticket"]), float(clicks)))
+        self._due.append((now + wait, read_ticket(given["ticket"]), float(clicks)))
 
     async def _click(self, now: float) -> None:
         """Tell the rewards that are due."""

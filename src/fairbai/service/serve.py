@@ -1,5 +1,6 @@
 """Starting a server."""
 
+import logging
 import signal
 import socket
 import sys
@@ -10,60 +11,96 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from uvicorn.config import LOGGING_CONFIG
 
 from fairbai.service.demo import KEY_NAME
+from fairbai.service.http import lines
+from fairbai.service.http.descriptors import raise_descriptors
+from fairbai.service.http.supervisor import Supervisor
+from fairbai.service.listening import bind
 from fairbai.service.storage import metrics
 from fairbai.service.storage.database import Database, open_database
 from fairbai.service.storage.keys import create_key, first_key, list_keys, revoke_key
 from fairbai.service.storage.settings import ServerSettings
 from fairbai.service.storage.upgrades import upgrade
+from fairbai.service.writing.handover import shared_directory
 
 STARTUP_TIMEOUT = 120  # seconds: with FAIRBAI_JIT=wait a worker does not answer until the kernels are compiled
-GRACE = 30  # seconds for open connections when the server stops; acknowledged data is on disk anyway
+GRACE = 12  # seconds for open connections when the server stops; acknowledged data is on disk anyway
 APP = "fairbai.service.http.app:from_environment"
+PROTOCOL = "fairbai.service.http.protocol:LimitedProtocol"
 NOT_STARTED = 3  # the exit code of uvicorn
-OURS: dict[str, Any] = {"fairbai": {"handlers": ["default"], "level": "INFO", "propagate": False}}
-LOGGING: dict[str, Any] = {**LOGGING_CONFIG, "loggers": {**LOGGING_CONFIG["loggers"], **OURS}}
+
+log = logging.getLogger("fairbai.service")
 
 
 def serve(settings: ServerSettings, host: str, port: int, workers: int, say: Callable[[str], None] = print) -> None:
     """Prepare the database, and serve until interrupted."""
     if settings.demo and workers > 1:
         raise ValueError(f"workers must be 1 with --demo, got {workers}")
-    database = open_database(settings.database, settings.synchronous)
+    if workers > 1 and settings.database.startswith("sqlite"):
+        raise ValueError(
+            f"workers must be 1 on SQLite, got {workers}: "
+            "use PostgreSQL for more (--database postgresql://user@host/name)"
+        )
+    sockets = bind(host, port)  # before anything is made that would be left behind where the port is taken
     try:
-        if workers > 1 and database.is_sqlite:
-            raise ValueError(
-                f"workers must be 1 on SQLite, got {workers}: "
-                "use PostgreSQL for more (--database postgresql://user@host/name)"
-            )
-        upgrade(database)
-        first = None if settings.demo else first_key(database)
-        demo = demo_key(database) if settings.demo else None
+        _serve(settings, host, sockets, workers, say)
     finally:
-        database.close()
+        for one in sockets:
+            one.close()
+
+
+def _serve(
+    settings: ServerSettings, host: str, sockets: list[socket.socket], workers: int, say: Callable[[str], None]
+) -> None:
+    first, demo = _prepare(settings)
     if first is not None:
         say(f"admin key (shown only once): {first}")
     settings.to_environment()
+    port = sockets[0].getsockname()[1]
     if workers == 1:  # needs no directory, and would leave it behind: uvicorn ends the process with a signal
-        _run_one(host, port, lambda: _invite(say, host, port, demo))
+        _run_one(settings, sockets, lambda: _invite(say, host, port, demo))
         return
-    with tempfile.TemporaryDirectory(prefix="fairbai-metrics-") as directory:
+    with tempfile.TemporaryDirectory(prefix="fairbai-metrics-") as directory, shared_directory():
         metrics.share(directory)
-        uvicorn.run(**_options(host, port), workers=workers, timeout_worker_healthcheck=STARTUP_TIMEOUT)
+        config = _config(settings, workers)
+        log.info("listening on http://%s:%d", _shown(host), port)
+        Supervisor(config, sockets).run()
 
 
-def _options(host: str, port: int) -> dict[str, Any]:
+def _prepare(settings: ServerSettings) -> tuple[str | None, str | None]:
+    """Prepare the database; returns the first key, if it has just been made, and that of the demo."""
+    database = open_database(settings.database, settings.synchronous)
+    try:
+        upgrade(database)
+        if settings.demo:
+            return None, demo_key(database)
+        return first_key(database), None
+    finally:
+        database.close()
+
+
+def _config(settings: ServerSettings, workers: int = 1) -> uvicorn.Config:
+    """What uvicorn needs to know; from here on the log has its form."""
+    config = uvicorn.Config(**_options(settings), workers=workers)
+    log.info("a process may open %d files", raise_descriptors())
+    return config
+
+
+def _options(settings: ServerSettings) -> dict[str, Any]:
     return {
         "app": APP,
         "factory": True,
-        "host": host,
-        "port": port,
-        "log_config": LOGGING,
-        "access_log": False,  # it costs as much as the requests, and proxies write one anyway
+        "http": PROTOCOL,
+        "ws": "none",
+        "proxy_headers": bool(settings.trusted_proxies),
+        "forwarded_allow_ips": settings.trusted_proxies,
+        "timeout_keep_alive": settings.limits.idle_seconds,
+        "log_config": lines.configuration(),
+        "access_log": False,  # ours has routes and keys
         "server_header": False,
         "timeout_graceful_shutdown": GRACE,
+        "timeout_worker_healthcheck": STARTUP_TIMEOUT,
     }
 
 
@@ -81,17 +118,18 @@ class _Server(uvicorn.Server):
             self._listening()
 
 
-def _run_one(host: str, port: int, listening: Callable[[], None]) -> None:
+def _run_one(settings: ServerSettings, sockets: list[socket.socket], listening: Callable[[], None]) -> None:
     """Serve in this process until Ctrl-C."""
-    server = _Server(uvicorn.Config(**_options(host, port)), listening)
+    server = _Server(_config(settings), listening)
     with suppress(KeyboardInterrupt):
-        server.run()
+        server.run(sockets)
     if not server.started:
         sys.exit(NOT_STARTED)
 
 
 def _invite(say: Callable[[str], None], host: str, port: int, key: str | None) -> None:
-    """Say where the demo can be seen, if there is one: from here on it can."""
+    """Say where the server listens, and where the demo can be seen, if there is one: from here on it can."""
+    log.info("listening on http://%s:%d", _shown(host), port)
     if key is not None:
         say(f"demo: open http://{_shown(host)}:{port}/ and sign in with {key}")
 

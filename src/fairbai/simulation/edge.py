@@ -42,7 +42,7 @@ class EdgeScenario(Scenario):
             self.batch,
             DRAWS[self.draws],
             self.ledger,
-            np.zeros((kernels.SUMS + 1, self.nodes, self.instance.means.size)),
+            np.zeros((kernels.SQUARES + 1, self.nodes, self.instance.means.size)),
             np.zeros(self.nodes),
             one.state.copy(),
             one.scalars.copy(),

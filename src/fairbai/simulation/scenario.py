@@ -13,7 +13,8 @@ from scipy.special import pdtr
 from fairbai.allocation import lower_bound
 from fairbai.compiling.entry import is_compiled, patiently
 from fairbai.experiment import Settling
-from fairbai.experiment.experiment import Experiment, checked_seed, default_sampling
+from fairbai.experiment.experiment import Experiment, checked_seed, default_sampling, default_stopping
+from fairbai.experiment.linear import experiment_of
 from fairbai.experiment.settling import MAX_LEARNING, checked_settling, settling_choice, settling_code, settling_plan
 from fairbai.kernels.config import configure
 from fairbai.kernels.loop import runs as kernels
@@ -26,10 +27,11 @@ from fairbai.problems.configured import Form
 from fairbai.problems.drifts import Drift
 from fairbai.problems.families import Bounded, Poisson
 from fairbai.problems.instance import Instance
+from fairbai.problems.laws import Law
 from fairbai.problems.rates import Constant, Custom
 from fairbai.sampling import SamplingRule
 from fairbai.simulation.runs import Runs
-from fairbai.stopping import Mixture, StoppingRule
+from fairbai.stopping import StoppingRule
 
 BINS = 1000
 LONG = 30_000.0  # rounds times arms, and ten more, that take about a second as Python
@@ -52,11 +54,13 @@ class Scenario:
     grid: tuple[int, ...]
     drift: Drift | None = None
     look_every: int = 1
+    law: Law | None = None
 
     def experiment(self, run: int = 0) -> Experiment:
         """A run that has not begun."""
         one = self.instance
-        return Experiment(one.means.size, one.family, one.rates, self.sampling, self.stopping, self.seed, run)
+        rules = (self.sampling, self.stopping, self.seed, run, one.question)
+        return experiment_of(one.means.size, one.family, one.rates, *rules)
 
     def simulate(self, first: int, count: int) -> Runs:
         """Runs ``first`` to ``first`` + ``count`` - 1, the same in whatever chunks, processes or order."""
@@ -66,6 +70,7 @@ class Scenario:
         record = _empty_record(count, len(levels), arms, self.histogram, len(self.grid))
         experiment = self.experiment()
         compiled = is_jitted(_function(self.instance)) and not isinstance(self.settle, Settling)
+        compiled = compiled and not experiment.family.mirrored  # the loop hands over means as the kernels see them
         if experiment.python_rule or (experiment.python_rates and not compiled):
             self._in_python(first, levels, record)
         else:
@@ -73,9 +78,9 @@ class Scenario:
         back, means = np.argsort(order), self.instance.means
         return Runs(
             deltas=self.deltas,
-            best_arms=tuple(np.flatnonzero(means == means.max()).tolist()),
+            best_arms=self.instance.acceptable,
             lower_bounds=tuple(lower_bound(self.instance, delta) for delta in self.deltas),
-            proved=self.stopping.proved(self.instance.family) and (self.drift is None or self.stopping.drift_proof),
+            proved=self._proved,
             number=np.arange(first, first + count),
             decision_time=record.decided[:, back],
             stopping_time=record.stopped[:, back],
@@ -88,7 +93,34 @@ class Scenario:
             glr=record.glr,
             floors=tuple(self.instance.floors.tolist()),
             averages=None if self.drift is None else self.drift.averages(means, record.decided[:, back]),
+            question=self.instance.question,
+            guess=record.guesses[:, back],
+            confidence=self._confidence(record)[:, back],
+            means=tuple(means.tolist()),
+            fair_gap=self.instance.fair_gap,
+            behind=record.behind[:, back] if self.histogram else None,
         )
+
+    @property
+    def _proved(self) -> bool:
+        """Whether the rule is proved for these rewards, and for means that change if they do."""
+        known = self.law is None and (self.drift is None or self.stopping.drift_proof)
+        return known and self.stopping.proved(self.instance.family)
+
+    @property
+    def _law(self) -> int:
+        """The code of the law, or -1 for the family's own."""
+        return -1 if self.law is None else self.law.code
+
+    def _confidence(self, record: Record) -> Array:
+        """How sure the guesses are; those that are answers at least 1 - delta."""
+        if not self._proved:
+            return np.full(record.scores.shape, np.nan)
+        arms = self.instance.means.size
+        sure = [1.0 - self.stopping.risk(score, arms) for score in record.scores.ravel().tolist()]
+        least = np.where(record.answers >= 0, 1.0 - np.sort(self.deltas)[::-1], 0.0)
+        found: Array = np.maximum(np.array(sure).reshape(least.shape), least)
+        return found
 
     def at_the_decision(self, run: int) -> Experiment:
         """A run as it stands when it has answered its smallest delta, or was given up; not for Python code."""
@@ -100,7 +132,7 @@ class Scenario:
     def _compiled(self, first: int, levels: Array, one: Experiment, record: Record) -> None:
         task = self.task(levels, self._settles)
         arguments = (one.arrays, (one.state.copy(), one.scalars.copy()), task, first, record)
-        loop = kernels.simulate_runs_with if one.python_rates else kernels.simulate_for(one.codes)
+        loop = kernels.simulate_runs_with if one.python_rates else kernels.simulate_for(one.arrays, self._law)
         if self._is_long(len(record.decided)):
             loop = patiently(loop)
         if not one.python_rates:
@@ -121,7 +153,7 @@ class Scenario:
         one = self.experiment()
         levels, before = np.empty(len(self.deltas)), (one.state, one.scalars)
         record = _empty_record(1, len(self.deltas), self.instance.means.size, self.histogram, len(self.grid))
-        loop = kernels.simulate_for(one.codes)
+        loop = kernels.simulate_for(one.arrays, self._law)
         return is_compiled(loop, one.arrays, before, self.task(levels, self._settles), 0, record)
 
     def task(self, levels: Array, settles: tuple[int, float]) -> Task:
@@ -130,14 +162,14 @@ class Scenario:
         one, drift, repeats = self.instance, np.empty((0, 0)), False
         if self.drift is not None:
             table = self.drift.checked_table(one.family, one.means)
-            drift, repeats = np.array(one.family.out_of_units(table)), self.drift.repeats
-        truth = truth_of(one)
-        return Task(truth, levels, settles, self.maximum_rounds, grid, self.look_every, drift, repeats)
+            drift, repeats = np.array(one.oriented.out_of_units(table)), self.drift.repeats
+        truth = truth_of(one, self.law)
+        return Task(truth, levels, settles, self.maximum_rounds, grid, self.look_every, drift, repeats, self._law)
 
     def _in_python(self, first: int, levels: Array, record: Record) -> None:
         """The same loop for a rule or a rate that is written in Python."""
         later = isinstance(self.settle, Settling) and isinstance(self.instance.rates, Custom)
-        task = self.task(levels, (NOT, 0.0) if later else self._settles)
+        task, marks = self.task(levels, (NOT, 0.0) if later else self._settles), frozenset(self.grid)
         for row in range(len(record.decided)):
             run, column = first + row, 0
             experiment = self.experiment(run)
@@ -147,7 +179,7 @@ class Scenario:
                 number = experiment.round
                 arm = experiment.assign()
                 experiment.observe(arm, kernels.draw(experiment.codes, task, run, number, arm))
-                asked = -math.inf if task.grid.size > 0 else float(levels[column])
+                asked = -math.inf if number + 1 in marks else float(levels[column])
                 score, _, glr, _, _ = experiment.reconsider(asked)
                 if (number + 1) % self.look_every > 0:
                     score = -math.inf
@@ -195,6 +227,7 @@ def make_scenario(
     trace: bool | Sequence[int] = False,
     drift: Drift | Form | None = None,
     look_every: int = 1,
+    law: Law | Form | None = None,
 ) -> Scenario:
     """A scenario of checked parts."""
     if not isinstance(instance, Instance):
@@ -205,14 +238,20 @@ def make_scenario(
     rounds = whole("maximum_rounds", maximum_rounds, 1, MAX_ROUNDS)
     if isinstance(instance.family, Poisson) and instance.means.max() > MAX_POISSON_MEAN:
         raise ValueError(f"means must be at most {MAX_POISSON_MEAN:g} to simulate Poisson arms")
-    rule = Mixture() if stopping is None else StoppingRule.of(stopping)
+    instance.family.problem(instance.means)  # refuses variances that are neither known nor guessed
+    other = None if law is None else Law.of(law)
+    if other is not None:
+        other.check(instance.family, instance.means)
+    rule = default_stopping(instance.family) if stopping is None else StoppingRule.of(stopping)
     changes = None if drift is None else Drift.of(drift)
     if changes is not None:
         changes.checked_table(instance.family, instance.means)
     scenario = Scenario(
         instance,
         checked,
-        default_sampling(rule, instance.rates, instance.means.size) if sampling is None else SamplingRule.of(sampling),
+        default_sampling(rule, instance.rates, instance.means.size, instance.family)
+        if sampling is None
+        else SamplingRule.of(sampling),
         rule,
         checked_settling(settle),
         checked_seed(seed),
@@ -221,6 +260,7 @@ def make_scenario(
         _grid(trace, rounds),
         changes,
         whole("look_every", look_every, 1),
+        other,
     )
     scenario.experiment()  # checks the rest
     return scenario
@@ -246,18 +286,21 @@ def _empty_record(count: int, deltas: int, arms: int, histogram: bool, marks: in
         decided=np.zeros((count, deltas), dtype=np.int64),
         stopped=np.zeros((count, deltas), dtype=np.int64),
         answers=np.zeros((count, deltas), dtype=np.int64),
+        guesses=np.zeros((count, deltas), dtype=np.int64),
+        scores=np.zeros((count, deltas)),
         violations=np.zeros((count, deltas)),
         pulls=np.zeros((count, deltas, arms), dtype=np.int64),
         histogram=np.zeros((deltas, BINS + 1 if histogram else 1), dtype=np.int64),
+        behind=np.full((count, deltas), 0.0 if histogram else np.nan),
         shares=np.full((count, marks, arms), np.nan),
         glr=np.full((count, marks), np.nan),
     )
 
 
-def truth_of(instance: Instance) -> Array:
-    """The rows of ``kernels.streams.rewards``."""
+def truth_of(instance: Instance, law: Law | None = None) -> Array:
+    """The rows of ``kernels.streams.rewards``, for rewards of the family or of another law."""
     truth = np.zeros((rewards.FLOOR + 1, instance.means.size))
-    truth[rewards.MEAN] = instance.family.out_of_units(instance.means)
+    truth[rewards.MEAN] = instance.oriented.out_of_units(instance.means)
     truth[rewards.SPREAD] = np.sqrt(instance.scales)
     if isinstance(instance.family, Bounded):
         guess = np.sqrt(instance.family.variances(instance.means)) / instance.family.width
@@ -267,6 +310,8 @@ def truth_of(instance: Instance) -> Array:
         mode = np.floor(instance.means)
         truth[rewards.BELOW] = pdtr(mode, instance.means)
         truth[rewards.SPREAD] = truth[rewards.BELOW] - np.where(mode > 0.0, pdtr(mode - 1.0, instance.means), 0.0)
+    if law is not None:
+        truth[[rewards.SPREAD, rewards.BELOW]] = np.array(law.parameters())[:, None]
     return truth
 
 

@@ -7,6 +7,7 @@ from fairbai.problems.checks import whole
 from fairbai.problems.configured import Form
 from fairbai.problems.drifts import Drift
 from fairbai.problems.instance import Instance
+from fairbai.problems.laws import Law
 from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import run_all
 from fairbai.simulation.runs import Runs
@@ -30,6 +31,7 @@ def simulate(
     progress: bool | None = None,
     drift: Drift | Form | None = None,
     look_every: int = 1,
+    law: Law | Form | None = None,
 ) -> Runs:
     """Run experiments on simulated rewards, as an ``Identifier`` with the same settings would go.
 
@@ -52,14 +54,16 @@ def simulate(
             learning them.
         runs: How many.
         seed: Of the random streams; run i is stream i of this seed.
-        maximum_rounds: A run that has no answer after so many trials is given up, and marked as censored. (Settling
-            may go past it.)
+        maximum_rounds: A run that has no answer after so many trials is given up, and marked as censored; what it would
+            have named, and how sure it was, is kept. (Settling may go past it.)
         histogram: Whether to count the violation of every round, in 1,000 steps.
         trace: Whether to keep shares and GLR at ten rounds a decade; or the rounds at which to keep them.
         progress: Whether to show a progress bar; by default, only on a terminal, after a second.
         drift: How the means change with the trials, from those of the instance: one of ``fairbai.drifts``. The right
             answer is then the arm that is best on average until the decision.
         look_every: Decisions are made only after multiples of so many trials.
+        law: Of rewards that are not of the declared family: one of ``fairbai.laws``. Nothing is proved for them: errors
+            are observed.
 
     Example:
         >>> import fairbai as fb
@@ -69,5 +73,5 @@ def simulate(
         ((200, 2), True)
     """
     rules = (sampling, stopping, settle, seed, maximum_rounds, histogram, trace)
-    scenario = make_scenario(instance, deltas, *rules, drift=drift, look_every=look_every)
+    scenario = make_scenario(instance, deltas, *rules, drift=drift, look_every=look_every, law=law)
     return run_all(scenario, whole("runs", runs, 1, MAX_RUNS), progress)

@@ -4,7 +4,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -177,6 +177,7 @@ def _form(scenario: Scenario) -> dict[str, Any]:
         "means": instance.means.tolist(),
         "family": _or_name(instance.family),
         "rates": _or_name(instance.rates),
+        **({} if instance.question.plain else {"question": asdict(instance.question)}),
         "floors": instance.floors.tolist(),
         "sampling": _or_name(scenario.sampling),
         "stopping": _or_name(scenario.stopping),

@@ -24,6 +24,8 @@ class Row:
         proved: Whether the stopping rule is proved to keep it; else it is a heuristic.
         runs: How many runs there are.
         stopping_time: Mean trials until the stop, with half the width of its 95 % interval in ``stopping_time_ci95``.
+        regret: Mean regret of the trials until the stop, with ``regret_ci95``; nan where means change.
+        fair_regret: The same beyond what the best fair policy forgoes.
         error_rate: The share of wrong answers among the runs that gave one, with its 95 % interval (Clopper and
             Pearson) from ``error_low`` to ``error_high``.
         violation: Mean violation of the true floors at the stop, with ``violation_ci95``.
@@ -39,6 +41,9 @@ class Row:
     runs: int
     stopping_time: float
     stopping_time_ci95: float
+    regret: float
+    regret_ci95: float
+    fair_regret: float
     error_rate: float
     error_low: float
     error_high: float
@@ -59,6 +64,7 @@ class Row:
             f"{self.runs:,}",
             "proved" if self.proved else "heuristic",
             f"{more}{self.stopping_time:,.1f} ± {self.stopping_time_ci95:,.1f}",
+            "-" if math.isnan(self.regret) else f"{more}{plus_minus(self.regret, self.regret_ci95)}",
             errors,
             f"{self.violation:.3%} ± {self.violation_ci95:.3%}",
             f"{self.lower_bound:,.1f}",
@@ -78,6 +84,7 @@ HEADER = [
     "runs",
     "stop is",
     "stopping time",
+    "regret",
     "errors [95 %]",
     "violation",
     "lower bound",
@@ -108,8 +115,11 @@ def summarise(
     censored: npt.NDArray[np.bool_],
     lower_bound: float,
     proved: bool,
+    regret: tuple[Array, Array] | None = None,
 ) -> Row:
-    """The row of these runs, with one entry per run."""
+    """The row of these runs, with one entry per run; ``regret`` is that until the stop, in all and beyond fairness."""
+    forgone, beyond = regret or (np.full(1, np.nan), np.full(1, np.nan))
+    forgone_mean, forgone_ci95 = mean_and_ci95(forgone)
     time, time_ci95 = mean_and_ci95(stopping_time)
     broken, broken_ci95 = mean_and_ci95(violation)
     answered = int(np.sum(~censored))
@@ -121,6 +131,9 @@ def summarise(
         runs=len(stopping_time),
         stopping_time=time,
         stopping_time_ci95=time_ci95,
+        regret=forgone_mean,
+        regret_ci95=forgone_ci95,
+        fair_regret=float(beyond.mean()),
         error_rate=wrong / answered if answered else math.nan,
         error_low=low,
         error_high=high,
@@ -156,3 +169,16 @@ def mean_and_ci95(values: Sequence[float] | npt.NDArray[Any]) -> tuple[float, fl
     numbers = np.asarray(values, dtype=np.float64)
     width = math.nan if numbers.size < 2 else float(NORMAL * numbers.std(ddof=1) / math.sqrt(numbers.size))
     return float(numbers.mean()), width
+
+
+def plus_minus(mean: float, ci95: float) -> str:
+    """A mean in the unit of the rewards and half the width of its interval, with as many digits as that has.
+
+    Example:
+        >>> plus_minus(12345.6, 210.0), plus_minus(98.123, 7.04), plus_minus(0.0123456, 0.0012), plus_minus(0.5, 0.0)
+        ('12,346 ± 210', '98.1 ± 7.0', '0.0123 ± 0.0012', '0.5 ± 0')
+    """
+    if not (ci95 > 0.0 and math.isfinite(ci95)):
+        return f"{mean:,.4g} ± {ci95:g}"
+    digits = max(0, 1 - math.floor(math.log10(ci95)))
+    return f"{mean:,.{digits}f} ± {ci95:,.{digits}f}"

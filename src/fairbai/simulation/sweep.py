@@ -15,6 +15,7 @@ from fairbai.problems.checks import whole
 from fairbai.problems.configured import Form
 from fairbai.problems.instance import Instance
 from fairbai.problems.labels import labels_for
+from fairbai.problems.question import question_of
 from fairbai.problems.short_forms import rates_of
 from fairbai.sampling import FairTopTwo, SamplingRule
 from fairbai.simulation.engine import chunks_of, run_chunks
@@ -168,11 +169,14 @@ def _read_plan(path: str | Path) -> dict[str, Any]:
     try:
         form = json.loads(Path(path).read_text(encoding="utf-8"))
         means = [arm["mean"] for arm in form["arms"]]
-        parts = {key: form[key] for key in ("family", "rates", "stopping", "delta")}
+        instance = {key: form[key] for key in ("family", "rates")}
+        instance |= {key: form[key] for key in ("tolerance", "goal", "control") if key in form}
+        instance |= {"means": means, "arms": [arm["arm"] for arm in form["arms"]]}
+        parts = {key: form[key] for key in ("stopping", "delta")}
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{path} is not a plan: give the output of fairbai plan --json, or a TOML file") from None
     return {
-        "instances": {"plan": _instance("plan", {"means": means, "family": parts["family"], "rates": parts["rates"]})},
+        "instances": {"plan": _instance("plan", instance)},
         "sampling": [FairTopTwo()],
         "stopping": {"proved": StoppingRule.from_dict(parts["stopping"])},
         "deltas": parts["delta"],
@@ -181,7 +185,10 @@ def _read_plan(path: str | Path) -> dict[str, Any]:
 
 
 def _instance(name: str, form: Any) -> Instance:
-    if not isinstance(form, dict) or "means" not in form or not form.keys() <= {"means", "arms", "family", "rates"}:
-        raise ValueError(f"instance {name} must have means and may have arms, family and rates, got {form!r}")
+    allowed = ("arms", "family", "rates", "tolerance", "goal", "control")
+    if not isinstance(form, dict) or "means" not in form or not form.keys() <= {"means", *allowed}:
+        raise ValueError(f"instance {name} must have means and may have {', '.join(allowed)}, got {form!r}")
     labels = labels_for(form.get("arms"), form["means"])
-    return Instance(form["means"], form.get("family"), rates_of(form.get("rates"), labels))
+    asked = question_of(form.get("goal", "max"), form.get("tolerance"), form.get("control"), labels)
+    rates = rates_of(form.get("rates"), labels)
+    return Instance(form["means"], form.get("family"), rates, asked.tolerance, asked.goal, asked.control)

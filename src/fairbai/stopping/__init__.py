@@ -1,12 +1,12 @@
 """When to stop: the thresholds for the generalised likelihood ratio, each with what is proved about it."""
 
 from fairbai.stopping.design import DesignBased
+from fairbai.stopping.kaufmann_koolen import KaufmannKoolen, PairwiseGaussian
+from fairbai.stopping.linear import LinearMixture
 from fairbai.stopping.rules import (
     ChanceToWin,
     Heuristic,
-    KaufmannKoolen,
     Mixture,
-    PairwiseGaussian,
     Proof,
     StoppingRule,
     TwoSidedMixture,
@@ -17,6 +17,7 @@ __all__ = [
     "DesignBased",
     "Heuristic",
     "KaufmannKoolen",
+    "LinearMixture",
     "Mixture",
     "PairwiseGaussian",
     "Proof",

@@ -71,6 +71,10 @@ class DesignBased(StoppingRule):
         """log(K (K - 1) / delta): a union bound over ordered pairs, as the best arm so far may change."""
         return math.log(arms) + math.log(arms - 1) - math.log(delta)
 
+    def _log_risk(self, score: float, arms: int) -> float:
+        """Of K (K - 1) exp(-score)."""
+        return math.log(arms) + math.log(arms - 1) - score
+
     def for_arms(self, arms: int) -> Self:
         """The same rule with the bet that it has for so many arms."""
         if self.bet is not None:
@@ -138,11 +142,13 @@ def hardest_pair(instance: Instance) -> tuple[float, float]:
     if not isinstance(family, (Bernoulli, Bounded)):
         raise ValueError(f"design_based is proved for bernoulli and bounded arms, got {family.kind}")
     means, width, weights = instance.means, family.high - family.low, np.empty(instance.means.size)
-    best = int(allocate(*family.problem(means), instance.floors, 0.0, weights, new_workspace(means.size))[0])
+    best = instance.acceptable[0]
+    allocate(*instance.problem(best), instance.floors, 0.0, weights, new_workspace(means.size))
     spread = family.variances(means) if isinstance(family, Bounded) else means * (1.0 - means)
-    gaps = (means[best] - means) / width
+    inside, (stretch, shift) = instance.oriented.out_of_units(means), instance.ties
+    gaps = inside[best] - (inside - shift) / stretch
     noise = spread / width**2 / np.maximum(weights, 1e-12)
-    noise = noise + noise[best]
+    noise = noise / stretch**2 + noise[best]
     others = [arm for arm in range(gaps.size) if arm != best]
     rival = min(others, key=lambda arm: float(gaps[arm] ** 2 / noise[arm]))
     return float(gaps[rival]), float(noise[rival])

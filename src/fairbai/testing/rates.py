@@ -7,7 +7,7 @@ import numpy as np
 from fairbai.identifier import Identifier
 from fairbai.problems import Family, Instance
 from fairbai.problems.checks import Array
-from fairbai.problems.rates import Rate
+from fairbai.problems.rates import Bounded, Rate
 from fairbai.stopping import Heuristic, Mixture
 
 ROUNDING = 1e-9
@@ -19,7 +19,7 @@ def check_rate(rate: Rate, arms: int = 4, draws: int = 200, trials: int = 300, s
     At random means and at those that an experiment meets while it learns (ties, all equal, negative, tiny gaps, large)
     its floors are finite, not negative and sum to at most 1. The same means give the same floors and are not changed; a
     matrix of means gives what its rows give one by one; the JSON form, if there is one, describes the rate. An
-    experiment with it meets its floors when it stops.
+    experiment with it meets its floors, and all other limits if it has some, when it stops.
 
     Args:
         rate: The rate.
@@ -38,8 +38,8 @@ def check_rate(rate: Rate, arms: int = 4, draws: int = 200, trials: int = 300, s
     assert np.array_equal(rate.floors_batch(means), floors), f"{rate!r}: many means at once give other floors"
     _check_form(rate)
     for kind in Family.in_library():
-        family = kind()
-        _check_experiment(rate, Instance(np.linspace(0.8, 0.2, arms), family, rate), trials, seed)
+        if not kind.structured:
+            _check_experiment(rate, Instance(np.linspace(0.8, 0.2, arms), kind(), rate), trials, seed)
 
 
 def _hard_means(arms: int) -> Array:
@@ -86,3 +86,14 @@ def _check_experiment(rate: Rate, instance: Instance, trials: int, seed: int) ->
     assert status.stopped, f"{rate!r} on {instance.family.kind} arms: no stop within {100 * trials} trials"
     lacking = float(np.max(status.floors * status.assigned.sum() - status.assigned))
     assert lacking < 1.0, f"{rate!r} on {instance.family.kind} arms: an arm lacks {lacking:.1f} trials of its floor"
+    if isinstance(rate, Bounded):
+        outside = _outside(rate, status.assigned.astype(np.float64))
+        assert outside < 1.0, f"{rate!r} on {instance.family.kind} arms: {outside:.1f} trials outside a limit"
+
+
+def _outside(rate: Bounded, assigned: Array) -> float:
+    """By how many trials the ceiling of an arm, or a floor or ceiling of a group, is missed."""
+    limits, total = rate.limits(assigned.size), assigned.sum()
+    counts = np.bincount(limits.groups.astype(np.int64) + 1, assigned, assigned.size + 1)[1:]
+    above = np.concatenate([assigned - limits.ceilings * total, counts - limits.group_ceilings * total])
+    return float(max(above.max(), (limits.group_floors * total - counts).max()))

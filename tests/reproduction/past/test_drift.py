@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 import fairbai as fb
-from fairbai.reproduction.past import drift
-from fairbai.reproduction.past.drift import ARMS, DELTA, OURS, STATIONARY, STOPS, Cost, Errors
+from fairbai.reproduction.past import drift, drift_cases
+from fairbai.reproduction.past.drift import DELTA, OURS, STOPS, Cost, Errors
+from fairbai.reproduction.past.drift_cases import ARMS, STATIONARY
 from tests.reproduction.conftest import SmallReport
 
 
 def test_common_drifts_keep_the_best_arm_and_its_lead() -> None:
     for arms in ARMS.values():
-        for name, (instance, change) in drift.common_drifts(arms).items():
+        for name, (instance, change) in drift_cases.common_drifts(arms).items():
             means = change.checked_table(instance.family, instance.means)
             assert np.ptp(means[:, 0]) > 0.5, name
             np.testing.assert_allclose(means - means[:, -1:], np.tile(arms.above, (len(means), 1)), atol=1e-12)
@@ -24,7 +25,7 @@ def test_common_drifts_keep_the_best_arm_and_its_lead() -> None:
 def test_other_drifts_change_the_lead() -> None:
     """And in the end the first arm is the best on average over whole periods."""
     arms = ARMS["two, gap 0.005"]
-    for name, (instance, change) in drift.uncommon_drifts(arms).items():
+    for name, (instance, change) in drift_cases.uncommon_drifts(arms).items():
         means = change.checked_table(instance.family, instance.means)
         assert (means[:, 1] > means[:, 0]).any(), name
         if name != "novelty of a worse arm":
@@ -33,18 +34,18 @@ def test_other_drifts_change_the_lead() -> None:
 
 
 def test_the_ramp_of_the_page_is_a_case() -> None:
-    (case,) = [one for one in drift.cases() if (one.arms, one.name) == ("five, gap 0.02", "ramp up")]
+    (case,) = [one for one in drift_cases.cases() if (one.arms, one.name) == ("five, gap 0.02", "ramp up")]
     assert case.instance.means == pytest.approx([0.07, 0.05, 0.05, 0.05, 0.05])
     assert case.drift.averages(case.instance.means, 3_000) == pytest.approx([0.42, 0.4, 0.4, 0.4, 0.4], abs=1e-3)
-    assert len({(one.arms, one.name) for one in drift.cases()}) == len(drift.cases())
+    assert len({(one.arms, one.name) for one in drift_cases.cases()}) == len(drift_cases.cases())
 
 
 @pytest.mark.slow_without_jit
 def test_errors_are_wrong_answers_only() -> None:
-    (case,) = [one for one in drift.cases() if (one.arms, one.name) == ("five, gap 0.02", "ramp up")]
+    (case,) = [one for one in drift_cases.cases() if (one.arms, one.name) == ("five, gap 0.02", "ramp up")]
     found = drift.errors(case, "mixture", runs=40, seed=3)
-    stopping = fb.stopping.Mixture.for_trials(drift.TRIALS, DELTA, 5)
-    settings: dict[str, Any] = {"stopping": stopping, "runs": 40, "seed": 3, "maximum_rounds": drift.TRIALS}
+    stopping = fb.stopping.Mixture.for_trials(drift_cases.TRIALS, DELTA, 5)
+    settings: dict[str, Any] = {"stopping": stopping, "runs": 40, "seed": 3, "maximum_rounds": drift_cases.TRIALS}
     runs = fb.simulate(case.instance, DELTA, drift=case.drift, **settings)
     assert found.answered == (runs.recommendation >= 0).sum() < 40
     assert found.wrong == (runs.recommendation > 0).sum()
@@ -56,7 +57,7 @@ def test_errors_are_wrong_answers_only() -> None:
 
 @pytest.mark.slow_without_jit
 def test_any_answer_is_wrong_where_arms_are_equal() -> None:
-    (case,) = [one for one in drift.cases() if (one.arms, one.name) == ("two, equal", "ramp up")]
+    (case,) = [one for one in drift_cases.cases() if (one.arms, one.name) == ("two, equal", "ramp up")]
     found = drift.errors(case, "chance to win", runs=40, seed=3)
     assert found.wrong == found.answered > 10
 
@@ -68,7 +69,7 @@ def test_the_ratio_of_costs() -> None:
 
 def test_findings_name_the_worst_case_and_count_those_above_delta() -> None:
     wrong = {OURS: 10, "mixture": 300, "heuristic": 0, "chance to win": 500}
-    cases = drift.cases()
+    cases = drift_cases.cases()
     found = [Errors(case, stop, 1_000, wrong[stop], 1_000) for case in cases for stop in STOPS]
     costs = [Cost(one, 200, 1.1 * one.before, 0.0, 0) for one in STATIONARY]
     section = drift.written(found, costs)

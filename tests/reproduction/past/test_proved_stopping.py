@@ -51,6 +51,7 @@ def test_the_figure_has_both_panels(section: Section) -> None:
     assert all(np.isfinite(line.get_ydata()).all() for line in left.get_lines())  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_wrong_answers_are_the_same_every_time() -> None:
     found = [wrong_answers(fb.Gaussian(), 0.0, fb.stopping.Heuristic(), 300, 200, seed) for seed in (1, 1, 2)]
     assert found[0] == found[1] != found[2]

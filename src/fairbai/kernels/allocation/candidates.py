@@ -19,9 +19,11 @@ from collections import namedtuple
 
 import numpy as np
 
-from fairbai.kernels.allocation.arms import BEND, EXCESS, FAR, KAPPA, LIMIT, MEAN, PSI, RATIO
-from fairbai.kernels.families import GAUSSIAN, divergence
+from fairbai.kernels.allocation.arms import BEND, EXCESS, FAR, KAPPA, LIMIT, MEAN, PSI, RATIO, SHIFT, STRETCH
+from fairbai.kernels.families import GAUSSIAN, GAUSSIAN_UNKNOWN, divergence
 from fairbai.kernels.jit import kernel
+from fairbai.kernels.ties import pulled_back, stretched_transport
+from fairbai.kernels.unknown_variance import unknown_transport
 
 TOLERANCE = 1e-11
 MAX_STEPS = 100_000
@@ -175,6 +177,13 @@ def first_kink(arms, x, workspace):
             psi = workspace[KAPPA, a] * workspace[LIMIT, a] / x
             if arms.family == GAUSSIAN:
                 r = (x / workspace[LIMIT, a] - excess) / (1.0 + excess)
+            elif arms.family == GAUSSIAN_UNKNOWN:
+                target = pulled_back(workspace[MEAN, a], workspace[STRETCH, a], workspace[SHIFT, a])
+                scale = workspace[KAPPA, a] * arms.scale
+                r = arms.level / unknown_transport(arms.top, arms.scale, 1.0, target, scale, psi)[0] - 1.0
+            elif workspace[STRETCH, a] != 1.0 or workspace[SHIFT, a] != 0.0:
+                mean, stretch, shift = workspace[MEAN, a], workspace[STRETCH, a], workspace[SHIFT, a]
+                r = arms.level / stretched_transport(arms.family, arms.top, 1.0, mean, psi, stretch, shift)[0] - 1.0
             else:
                 up = (arms.top - workspace[MEAN, a]) / (1.0 + psi)
                 shortfall = (1.0 + psi) * divergence(arms.family, workspace[MEAN, a] + up, workspace[MEAN, a], -up, 1.0)

@@ -19,6 +19,7 @@ from fairbai.kernels.allocation.arms import (
     fill_weights,
     least_cost,
     prepare,
+    problem_of,
 )
 from fairbai.kernels.allocation.candidates import (
     TOLERANCE,
@@ -33,6 +34,7 @@ from fairbai.kernels.families import GAUSSIAN
 from fairbai.kernels.jit import borrowed, entry, kernel
 from fairbai.kernels.pairs import transport
 from fairbai.kernels.rates import EPSILON, spare_share, unspent
+from fairbai.kernels.ties import pulled_back
 
 MAX_POINTS = 200
 AT_FLOOR = 1e-9  # a weight this close to its floor is at it: the accuracy to which a kink is found
@@ -108,7 +110,7 @@ def _search(arms, r, edge, workspace):
 @kernel
 def _write_weights(family, problem, arms, point, weights, workspace):
     """Write the weights of a candidate; returns their least cost, which is 1 / T."""
-    means, scales, floors = problem.means, problem.scales, problem.floors
+    means, scales, ties, floors = problem.means, problem.scales, problem.ties, problem.floors
     best = arms.best
     own = point.x if point.inside == 1.0 else arms.own_floor
     noise = scales[best] / own
@@ -124,10 +126,11 @@ def _write_weights(family, problem, arms, point, weights, workspace):
         weight = max(floors[a], point.x * psi) if above else floors[a]
         weights[a] = weight
         if family == GAUSSIAN:
-            gap = arms.top - means[a]
-            cost = 0.5 * gap * gap * weight / (scales[a] + noise * weight)
+            gap = max(0.0, arms.top - pulled_back(means[a], ties[0, a], ties[1, a]))
+            cost = 0.5 * gap * gap * weight / (scales[a] / (ties[0, a] * ties[0, a]) + noise * weight)
         else:
-            cost = transport(family, arms.top, scales[best], own, means[a], scales[a], weight)[0]
+            named, rival = (arms.top, scales[best], own), (means[a], scales[a], weight)
+            cost = transport(family, named, rival, (ties[0, a], ties[1, a]))[0]
         least = cost if cost < least and a != best else least
     weights[best] = own
     return least
@@ -139,7 +142,7 @@ def allocate_in_line(family, problem, start, weights, workspace):
     arms, r = prepare(family, problem, workspace)
     if problem.spare <= 0.0:  # there is no choice
         weights[:] = problem.floors
-        return arms.best, least_cost(family, problem.means, problem.scales, weights, arms.best), 0.0, start
+        return arms.best, least_cost(family, problem, weights, arms.best), 0.0, start
     edge = np.inf
     if start > 0.0:
         r, edge = start, (1.0 + NEARBY / arms.count) * weights[arms.best]
@@ -148,32 +151,33 @@ def allocate_in_line(family, problem, start, weights, workspace):
     return arms.best, cost, max(0.0, 1.0 - cost / most) if cost > 0.0 else 0.0, point.r
 
 
-def allocate(family, means, scales, floors, start, weights, workspace):
+def allocate(family, arms, floors, start, weights, workspace):
     """Write w*_p into ``weights``: what Python calls.
 
-    ``start`` is the r of a similar instance whose solution is in ``weights``, to begin there, or 0. With ties for the
-    best arm the allocation is the limit of a vanishing gap: all that the floors leave goes to the tied arms.
+    ``arms`` are the means, variances, ties and the answer of a ``Problem``. ``start`` is the r of a similar instance
+    whose solution is in ``weights``, to begin there, or 0. With ties for the best arm the allocation is the limit of a
+    vanishing gap: all that the floors leave goes to the tied arms.
 
     Returns:
         The best arm, 1 / T*_p, the certified relative gap between T*_p as returned and its dual bound, and r.
     """
     solver = allocate_gaussian if family == GAUSSIAN else allocate_others
-    if means.size > MANY:
+    if floors.size > MANY:
         solver = patiently(solver)
-    return solver(family, means, scales, floors, start, weights, workspace)
+    return solver(family, arms, floors, start, weights, workspace)
 
 
 @entry
-def allocate_gaussian(family, means, scales, floors, start, weights, workspace):
+def allocate_gaussian(family, arms, floors, start, weights, workspace):
     """``allocate`` for Gaussian arms. The family is a constant, and the compiler drops the others: twice as fast."""
-    problem = Problem(borrowed(means), borrowed(scales), borrowed(floors), spare_share(borrowed(floors)))
+    problem = problem_of(arms, borrowed(floors), spare_share(borrowed(floors)))
     return allocate_in_line(GAUSSIAN, problem, start, borrowed(weights), borrowed(workspace))
 
 
 @entry
-def allocate_others(family, means, scales, floors, start, weights, workspace):
+def allocate_others(family, arms, floors, start, weights, workspace):
     """``allocate`` for arms of any other family."""
-    problem = Problem(borrowed(means), borrowed(scales), borrowed(floors), spare_share(borrowed(floors)))
+    problem = problem_of(arms, borrowed(floors), spare_share(borrowed(floors)))
     return allocate_in_line(family, problem, start, borrowed(weights), borrowed(workspace))
 
 
@@ -195,15 +199,16 @@ def allocate_batch(family, domain, means, scales, floors, results):
     """
     weights, best, costs, gaps = results
     means, scales, floors, weights = borrowed(means), borrowed(scales), borrowed(floors), borrowed(weights)
-    workspace = new_workspace(means.shape[1])
+    workspace, ties = new_workspace(means.shape[1]), np.zeros((2, means.shape[1]))
+    ties[0] = 1.0
     for i in range(means.shape[0]):
         rest = unspent(floors[i])
         if not _legal(domain, means[i], floors[i], rest):
             return i
         if family == GAUSSIAN:  # in line: for ten arms a call is a tenth of the time
-            problem = Problem(means[i], scales, floors[i], rest if rest > EPSILON else 0.0)
+            problem = Problem(means[i], scales, ties, -1, floors[i], rest if rest > EPSILON else 0.0)
             solved = allocate_in_line(GAUSSIAN, problem, 0.0, weights[i], workspace)
         else:
-            solved = allocate_others(family, means[i], scales, floors[i], 0.0, weights[i], workspace)
+            solved = allocate_others(family, (means[i], scales, ties, -1), floors[i], 0.0, weights[i], workspace)
         best[i], costs[i], gaps[i], _ = solved
     return -1

@@ -1,8 +1,9 @@
 """Edge nodes: a policy for the trials to come, batches of sufficient statistics, and experiments that run on both.
 
 The server of an experiment publishes shares of the arms. Each of M nodes fetches them, makes B trials by itself, and
-reports the number and the sum of the rewards of every arm; see docs/edge.md. In the simulation the nodes are equally
-fast and evenly staggered, and a node hears of the stop when it reports.
+reports the number and the sum of the rewards of every arm, and the sum of their squares if variances are unknown; see
+docs/edge.md. In the simulation the nodes are equally fast and evenly staggered, and a node hears of the stop when it
+reports.
 """
 
 import math
@@ -11,13 +12,14 @@ from collections import namedtuple
 import numpy as np
 
 from fairbai.kernels.config import FAMILY, ORIGIN, RULE, RUN, SEED, configure
-from fairbai.kernels.families import BOUNDED
+from fairbai.kernels.families import GAUSSIAN_UNKNOWN
 from fairbai.kernels.jit import entry, kernel, subroutine
 from fairbai.kernels.loop.records import give_up, note
 from fairbai.kernels.loop.steps import assign, reconsider, recount
 from fairbai.kernels.sampling.policies import draw_arm
-from fairbai.kernels.sampling.rules import FROM_EACH_ARM, draws, tracks
-from fairbai.kernels.state import ASSIGNED, OBSERVED, ROUND, SEEN, SQUARES, SUM, TARGET
+from fairbai.kernels.sampling.queues import serve_batch
+from fairbai.kernels.sampling.rules import FROM_EACH_ARM, VIRTUAL_QUEUES, draws, tracks
+from fairbai.kernels.state import ASSIGNED, OBSERVED, ROUND, SEEN, SUM, TARGET, add_squares
 from fairbai.kernels.streams.philox import two_uniforms
 from fairbai.kernels.streams.rewards import reward
 
@@ -29,7 +31,7 @@ trials, it takes the arm that is furthest behind the policies so far."""
 
 PHASES = 2**62  # the random scalars that nodes begin with: far from those of the trials
 
-POLICY, CARRY, PULLS, SUMS = range(4)
+POLICY, CARRY, PULLS, SUMS, SQUARES = range(5)
 """Layers of the nodes of a fleet, each with one row per node: the policy that it follows, what its trials lack of all
 its policies so far, and the batch that it is to report."""
 
@@ -39,10 +41,10 @@ work in: the layers of the nodes, the sizes of the batches on their way, and a s
 
 
 @subroutine
-def _aim_for(codes, params, state, scalars, policy, trials):
+def _aim_for(codes, params, state, scalars, policy, workspace, trials):
     """Add what a rule that tracks would have aimed at in ``trials`` trials that something else makes."""
     if tracks(codes[RULE]) and trials > 0.0:
-        arm = assign(codes, params, state, scalars, policy)
+        arm = assign(codes, params, state, scalars, policy, workspace)
         state[ASSIGNED, arm] -= 1.0
         scalars[ROUND] -= 1.0
         for a in range(policy.size):
@@ -50,7 +52,7 @@ def _aim_for(codes, params, state, scalars, policy, trials):
 
 
 @subroutine
-def _look_ahead(codes, params, state, scalars, policy, trials, shares):
+def _look_ahead(codes, params, state, scalars, policy, workspace, trials, shares):
     """The shares of the next ``trials`` choices of the rule if no reward comes; they are counted as assigned.
 
     A rule that draws its arms has a policy already. Of the others there are at most about ``MAX_STEPS`` choices, each
@@ -63,7 +65,7 @@ def _look_ahead(codes, params, state, scalars, policy, trials, shares):
     while left > 0.0:
         begins = codes[ORIGIN] == FROM_EACH_ARM and scalars[ROUND] < shares.size
         block = 1.0 if begins else min(float(whole), left)
-        arm = assign(codes, params, state, scalars, policy)
+        arm = assign(codes, params, state, scalars, policy, workspace)
         if drawn and not begins:
             for a in range(shares.size):
                 shares[a] += left * policy[a]
@@ -80,26 +82,27 @@ def _look_ahead(codes, params, state, scalars, policy, trials, shares):
 
 
 @entry
-def count_batch(codes, params, state, scalars, policy, pulls, sums):
-    """Count a batch: trials that were assigned elsewhere, with the sums of their rewards.
+def count_batch(codes, params, state, scalars, policy, workspace, pulls, sums, squares):
+    """Count a batch: trials that were assigned elsewhere, with the sums of their rewards and of the squares of these.
 
     The evidence is then to be reconsidered.
     """
     total = 0.0
     for a in range(pulls.size):
         total += pulls[a]
-    _aim_for(codes, params, state, scalars, policy, total)
+    _aim_for(codes, params, state, scalars, policy, workspace, total)
+    if codes[RULE] == VIRTUAL_QUEUES:
+        serve_batch(state, total, pulls)
     for a in range(pulls.size):
+        add_squares(codes[FAMILY], state, a, pulls[a], sums[a], squares[a])
         state[ASSIGNED, a] += pulls[a]
         state[OBSERVED, a] += pulls[a]
         state[SUM, a] += sums[a]
-        if codes[FAMILY] == BOUNDED:
-            state[SQUARES, a] += sums[a]  # the most that rewards in [0, 1] can have
     recount(codes, params, state, scalars)
 
 
 @entry
-def publish(codes, params, state, scalars, policy, pending, trials):
+def publish(codes, params, state, scalars, policy, workspace, pending, trials):
     """The policy for the next ``trials`` trials; ``state`` and ``scalars`` are copies to spend.
 
     ``pending`` are the trials of every arm that are expected of batches on their way.
@@ -107,12 +110,12 @@ def publish(codes, params, state, scalars, policy, pending, trials):
     on_their_way = 0.0
     for a in range(pending.size):
         on_their_way += pending[a]
-    _aim_for(codes, params, state, scalars, policy, on_their_way)
+    _aim_for(codes, params, state, scalars, policy, workspace, on_their_way)
     for a in range(pending.size):
         state[ASSIGNED, a] += pending[a]
     scalars[ROUND] += on_their_way
     shares = np.empty(policy.size)
-    _look_ahead(codes, params, state, scalars, policy, trials, shares)
+    _look_ahead(codes, params, state, scalars, policy, workspace, trials, shares)
     return shares
 
 
@@ -154,9 +157,10 @@ def _make_batch(codes, truth, follows, batch, number, size):
 
     ``batch`` are the layers of that node.
     """
-    policy, carry, pulls, sums = batch[POLICY], batch[CARRY], batch[PULLS], batch[SUMS]
+    policy, carry, pulls, sums, squares = batch[POLICY], batch[CARRY], batch[PULLS], batch[SUMS], batch[SQUARES]
     pulls[:] = 0.0
     sums[:] = 0.0
+    squares[:] = 0.0
     arm, whole = 0, _is_whole(policy, size)
     for trial in range(number, number + size):
         for_arm, for_reward = two_uniforms(codes[SEED], codes[RUN], trial)
@@ -168,15 +172,17 @@ def _make_batch(codes, truth, follows, batch, number, size):
             while pulls[arm] > size * policy[arm] - 0.5:
                 arm += 1
         pulls[arm] += 1.0
-        sums[arm] += reward(codes[FAMILY], truth, arm, for_reward)
+        earned = reward(codes[FAMILY], truth, arm, for_reward)
+        sums[arm] += earned
+        squares[arm] += earned * earned
 
 
 @kernel
-def _expect(codes, params, policy, fleet):
+def _expect(codes, params, policy, workspace, fleet):
     """Add what the batches on their way are expected to bring to the plan."""
     plan, sizes = fleet.plan, fleet.sizes
     total = sizes.sum()
-    _aim_for(codes, params, plan, fleet.plan_scalars, policy, total)
+    _aim_for(codes, params, plan, fleet.plan_scalars, policy, workspace, total)
     fleet.plan_scalars[ROUND] += total
     for node in range(sizes.size):
         for a in range(policy.size):
@@ -198,12 +204,13 @@ def _plan_all_made(state, scalars, fleet):
 @kernel
 def _send_policy(experiment, fleet, node, size):
     """Write the policy that a node is to follow for ``size`` trials."""
-    codes, params, state, scalars, policy, _ = experiment
+    codes, params, state, scalars, policy, workspace = experiment
     fleet.plan[:], fleet.plan_scalars[:] = state, scalars
     if fleet.ledger:
-        _expect(codes, params, policy, fleet)
+        _expect(codes, params, policy, workspace, fleet)
     horizon = size if fleet.ledger else fleet.batch * fleet.sizes.size
-    _look_ahead(codes, params, fleet.plan, fleet.plan_scalars, policy, horizon, fleet.nodes[POLICY, node])
+    shares = fleet.nodes[POLICY, node]
+    _look_ahead(codes, params, fleet.plan, fleet.plan_scalars, policy, workspace, horizon, shares)
 
 
 @kernel
@@ -211,7 +218,10 @@ def _count_report(experiment, task, fleet, node, record, place):
     """Count the batch of a node, and note what is decided; returns the first delta without an answer."""
     codes, params, state, scalars, policy, workspace = experiment
     row, column = place
-    count_batch(codes, params, state, scalars, policy, fleet.nodes[PULLS, node], fleet.nodes[SUMS, node])
+    layer = SQUARES if codes[FAMILY] == GAUSSIAN_UNKNOWN else SUMS  # the most that rewards in [0, 1] can have
+    nodes = fleet.nodes
+    pulls, sums, squares = nodes[PULLS, node], nodes[SUMS, node], nodes[layer, node]
+    count_batch(codes, params, state, scalars, policy, workspace, pulls, sums, squares)
     fleet.sizes[node] = 0.0
     score, _, glr, _, _ = reconsider(codes, params, state, scalars, workspace, task.levels[column])
     if score >= task.levels[column]:

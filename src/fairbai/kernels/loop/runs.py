@@ -12,6 +12,7 @@ import numpy as np
 from fairbai.kernels.config import FAMILY, SEED, configure_run
 from fairbai.kernels.families import GAUSSIAN
 from fairbai.kernels.jit import borrowed, entry, kernel, pointer
+from fairbai.kernels.linear.evidence import Model, update_linear
 from fairbai.kernels.loop.records import Task, give_up, note, task_reward
 from fairbai.kernels.loop.steps import count_reward, update_evidence
 from fairbai.kernels.rates import EPSILON, unspent
@@ -76,20 +77,20 @@ def _bet_on(config, state, scalars, arm, earned, policy):
 
 
 @kernel
-def _simulate(family, experiment, before, task, first, custom, record):
+def _simulate(family, law, experiment, before, task, first, custom, record, linear=None):
     codes, params, state = borrowed(experiment[0]), borrowed(experiment[1]), borrowed(experiment[2])
     scalars, policy, workspace = borrowed(experiment[3]), borrowed(experiment[4]), borrowed(experiment[5])
     truth, levels, grid, longest = borrowed(task.truth), borrowed(task.levels), borrowed(task.grid), task.longest
     drift, every = borrowed(task.drift), task.look_every
-    task = Task(truth, levels, task.settles, longest, grid, every, drift, task.repeats)
-    watched = record.histogram.shape[1] > 1 or grid.size > 0
+    task = Task(truth, levels, task.settles, longest, grid, every, drift, task.repeats, law)
+    watched = record.histogram.shape[1] > 1
     for row in range(record.decided.shape[0]):
         state[:], scalars[:] = before[0], before[1]
-        config, column = configure_run(family, codes, params, first + row), 0
+        config, column, mark = configure_run(family, codes, params, first + row), 0, 0
         while column < levels.size and scalars[ROUND] < longest:
             number = int(scalars[ROUND])
             for_rule, for_reward = two_uniforms(config.seed, config.run, number)
-            arm = choose(config, state, scalars, policy, for_rule)
+            arm = choose(config, state, scalars, policy, workspace, for_rule)
             if arm < 0:
                 break  # a rule that has no kernel
             earned = task_reward(family, task, number, arm, for_reward)
@@ -98,39 +99,57 @@ def _simulate(family, experiment, before, task, first, custom, record):
             if custom is not None and scalars[UNSEEN] == 0.0 and not _custom_floors(custom, state, scalars):
                 truth[0] = state[MEAN]
                 return config.run
-            asked = -np.inf if grid.size > 0 else levels[column]  # a trace shows the exact evidence of all rounds
-            score, _, glr, _, _ = update_evidence(config, state, scalars, workspace, asked)
+            traced = mark < grid.size and grid[mark] == scalars[ROUND]
+            mark += 1 if traced else 0
+            asked = -np.inf if traced else levels[column]  # a trace shows the exact evidence of its rounds
+            if linear is None:
+                score, _, glr, _, _ = update_evidence(config, state, scalars, workspace, asked)
+            else:
+                score, _, glr, _, _ = update_linear(config, linear, state, scalars)
             if every > 1 and (number + 1) % every > 0:
                 score = -np.inf
-            if watched or score >= levels[column]:
-                column = note(config, task, state, scalars, (score, glr), record, (row, column))
-        give_up(config, task, state, scalars, record, (row, column))
+            if watched or traced or score >= levels[column]:
+                column = note(config, task, state, scalars, (score, glr), record, (row, column), linear)
+        give_up(config, task, state, scalars, record, (row, column), linear)
     return -1
 
 
-def simulate_for(codes):
-    """The run loop for these codes, which makes the runs ``first``, ``first`` + 1, ... into the rows of ``record``.
+def simulate_for(experiment, law):
+    """The run loop for the arrays of an experiment and this law (-1: the family's own).
+
+    It makes the runs ``first``, ``first`` + 1, ... into the rows of ``record``.
 
     Its arguments:
-        experiment: Its arrays: codes, params, state, scalars, policy and workspace.
+        experiment: Its arrays: codes, params, state, scalars, policy, workspace and, for linear arms, their model.
         before: The state and the scalars of an experiment that has not begun.
         task: What to find out.
         first: The number of the first run.
         record: What is kept.
     """
-    return simulate_gaussian if codes[FAMILY] == GAUSSIAN else simulate_others
+    if len(experiment) > 6:
+        return simulate_linear
+    return simulate_gaussian if experiment[0][FAMILY] == GAUSSIAN and law < 0 else simulate_others
 
 
 @entry
 def simulate_gaussian(experiment, before, task, first, record):
-    """The loop with Gaussian rewards. The family is a constant, so that the compiler drops the others."""
-    _simulate(GAUSSIAN, experiment, before, task, first, None, record)
+    """The loop with Gaussian rewards of known variance. The family is a constant: the compiler drops the others."""
+    _simulate(GAUSSIAN, -1, experiment, before, task, first, None, record)
 
 
 @entry
 def simulate_others(experiment, before, task, first, record):
-    """The loop with rewards of any other family."""
-    _simulate(experiment[0][FAMILY], experiment, before, task, first, None, record)
+    """The loop with any other rewards."""
+    _simulate(experiment[0][FAMILY], task.law, experiment, before, task, first, None, record)
+
+
+@entry
+def simulate_linear(experiment, before, task, first, record):
+    """The loop with linear arms."""
+    one = experiment[6]
+    limits = borrowed(one.members), borrowed(one.totals), borrowed(one.inside)
+    model = Model(borrowed(one.features), borrowed(one.floors), limits[0], limits[1], limits[2])
+    _simulate(GAUSSIAN, task.law, experiment, before, task, first, None, record, model)
 
 
 @entry
@@ -140,4 +159,4 @@ def simulate_runs_with(custom, experiment, before, task, first, record):
     Returns:
         The run in which it gave something else than floors, whose means are then in ``truth``; else -1.
     """
-    return _simulate(experiment[0][FAMILY], experiment, before, task, first, custom, record)
+    return _simulate(experiment[0][FAMILY], task.law, experiment, before, task, first, custom, record)

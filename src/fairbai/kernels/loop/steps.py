@@ -23,9 +23,11 @@ from fairbai.kernels.state import (
     SUM,
     UNSEEN,
     estimate,
+    is_seen,
     learn,
 )
-from fairbai.kernels.stopping.scores import evidence, penalty
+from fairbai.kernels.stopping.scores import answer, evidence, penalty
+from fairbai.kernels.stopping.standing import look, looks_now, score_of_answer
 from fairbai.kernels.streams.philox import two_uniforms
 
 
@@ -44,18 +46,24 @@ def _fill_penalty(config, state, arm):
 
 @kernel
 def update_evidence(config, state, scalars, workspace, level):
-    """Bring floors and allocation up to date with the rewards; returns the evidence, exact from ``level`` on."""
+    """Bring floors and allocation up to date with the rewards; returns the evidence, exact from ``level`` on.
+
+    Now and then ``kernels.stopping.standing`` notes how sure the named arm is.
+    """
     refresh(config, state, scalars, workspace)
-    return evidence(config, state, scalars, level)
+    found = evidence(config, state, scalars, level)
+    if looks_now(scalars):
+        look(config, state, scalars)
+    return found
 
 
 @entry
-def assign(codes, params, state, scalars, policy):
+def assign(codes, params, state, scalars, policy, workspace):
     """Choose the next arm and count it as assigned; -1 for a rule that has no kernel."""
     state, scalars = borrowed(state), borrowed(scalars)
     config = configure(borrowed(codes), borrowed(params))
     uniform, _ = two_uniforms(config.seed, config.run, int(scalars[ROUND]))
-    return choose(config, state, scalars, borrowed(policy), uniform)
+    return choose(config, state, scalars, borrowed(policy), borrowed(workspace), uniform)
 
 
 @entry
@@ -78,6 +86,14 @@ def exact_evidence(codes, params, state, scalars):
 
 
 @entry
+def how_sure(codes, params, state, scalars):
+    """The best score that speaks for the named arm; and the evidence now, exact at every level."""
+    config = configure(codes, params)
+    found = evidence(config, state, scalars, -np.inf)
+    return score_of_answer(config, state, scalars, answer(config, state, scalars), found[0]), found
+
+
+@entry
 def recount(codes, params, state, scalars):
     """What follows from the counts and sums, after these were changed from outside."""
     config = configure(codes, params)
@@ -89,7 +105,7 @@ def recount(codes, params, state, scalars):
         if state[OBSERVED, arm] > 0.0:
             estimate(config.family, state, arm)
             _fill_penalty(config, state, arm)
-        else:
+        if not is_seen(config.family, state, arm):
             scalars[UNSEEN] += 1.0
     scalars[SPARE] = spare_share(state[FLOOR])
     evidence(config, state, scalars, np.inf)  # for the costs of ties

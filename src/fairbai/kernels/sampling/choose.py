@@ -9,6 +9,7 @@ import math
 from fairbai.kernels.allocation.shares import optimal_shares
 from fairbai.kernels.jit import kernel
 from fairbai.kernels.rates import CONSTANT, fill_floors, spare_share
+from fairbai.kernels.sampling.earning import earn
 from fairbai.kernels.sampling.lucb import lucb
 from fairbai.kernels.sampling.policies import draw_arm, fill_policy, track
 from fairbai.kernels.sampling.posterior import update_shares
@@ -20,13 +21,14 @@ from fairbai.kernels.sampling.rules import (
     POSTERIOR_FAIR,
     TOP_TWO,
     draws,
+    earns,
     has_policy,
     is_fair,
     solves,
     tracks,
 )
 from fairbai.kernels.sampling.top_two import fair_top_two, top_two
-from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, ROUND, SPARE, START, UNSEEN, WEIGHT, useful
+from fairbai.kernels.state import ASSIGNED, FLOOR, MEAN, ROUND, SPARE, START, UNSEEN, WEIGHT, fewest_useful, useful
 
 
 @kernel
@@ -45,17 +47,17 @@ def refresh(config, state, scalars, workspace):
         update_shares(config, state, scalars, workspace)
     if workspace is not None and solves(config.rule):
         fair, start = is_fair(config.rule), scalars[START]
-        scalars[START] = optimal_shares(config.family, fair, state, scalars, start, state[WEIGHT], workspace)[3]
+        scalars[START] = optimal_shares(config, fair, state, scalars, start, state[WEIGHT], workspace)[3]
 
 
 @kernel
-def choose(config, state, scalars, policy, uniform):
+def choose(config, state, scalars, policy, workspace, uniform):
     """The next arm, counted as assigned; -1, and nothing is counted, for a rule that is not known here.
 
     ``policy`` is where the rules that have one write it, and where those within limits count. It may be None for a
-    rule that does neither: the compiler then leaves out all that needs one.
+    rule that does neither, as may ``workspace``: the compiler then leaves out all that needs one.
     """
-    arm = _chosen(config, state, scalars, policy, uniform)
+    arm = _chosen(config, state, scalars, policy, workspace, uniform)
     if arm >= 0:
         state[ASSIGNED, arm] += 1.0
         scalars[ROUND] += 1.0
@@ -63,9 +65,11 @@ def choose(config, state, scalars, policy, uniform):
 
 
 @kernel
-def _chosen(config, state, scalars, policy, uniform):
+def _chosen(config, state, scalars, policy, workspace, uniform):
     rule, arm = config.rule, -1
     if policy is not None:
+        if earns(rule):
+            return earn(config, state, scalars, policy, workspace, uniform)
         arm = _by_policy(config, state, scalars, policy, uniform)
     if config.origin == FROM_EACH_ARM and scalars[ROUND] < state.shape[1]:
         arm = int(scalars[ROUND])
@@ -74,11 +78,11 @@ def _chosen(config, state, scalars, policy, uniform):
     elif rule == FAIR_TOP_TWO:
         arm = fair_top_two(config, state, scalars, policy)
     elif rule in (DIRECT, TOP_TWO, LUCB) and scalars[UNSEEN] > 0.0:
-        arm = _fewest_useful(state)
+        arm = fewest_useful(state)
     elif rule == DIRECT:
         arm = _direct(state, scalars)
     elif rule == TOP_TWO:
-        arm = top_two(config.family, state, scalars, uniform)
+        arm = top_two(config, state, scalars, uniform)
     elif rule == LUCB:
         arm = lucb(config.family, config.parameter, state, scalars)
     return arm
@@ -98,20 +102,10 @@ def _by_policy(config, state, scalars, policy, uniform):
 
 
 @kernel
-def _fewest_useful(state):
-    """The arm with the fewest trials that have a reward or may still get one."""
-    least = 0
-    for a in range(1, state.shape[1]):
-        if useful(state, a) < useful(state, least):
-            least = a
-    return least
-
-
-@kernel
 def _direct(state, scalars):
     """D-tracking: the least pulled arm if it lags behind sqrt(t) - K / 2, else the one furthest below t w*."""
     count = state.shape[1]
-    least = _fewest_useful(state)
+    least = fewest_useful(state)
     if useful(state, least) < math.sqrt(scalars[ROUND]) - 0.5 * count:
         return least
     furthest = 0

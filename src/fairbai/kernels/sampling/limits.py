@@ -1,26 +1,26 @@
-"""Fair top-two within ceilings and group floors; see docs/limits.md."""
+"""Fair top-two within ceilings and groups; see docs/limits.md."""
 
 import math
 
 import numpy as np
 
 from fairbai.kernels.jit import borrowed, kernel, subroutine
-from fairbai.kernels.pairs import transport
+from fairbai.kernels.sampling.prices import earns_more
 from fairbai.kernels.state import (
     ASSIGNED,
     CEILING,
     COST,
     FLOOR,
     GROUP,
+    GROUP_CEILING,
     GROUP_FLOOR,
-    MEAN,
     RATIO,
     ROUND,
-    SCALE,
     UNSEEN,
     awaits_rewards,
     count_groups,
-    largest,
+    named_arm,
+    pair_cost,
     useful,
 )
 
@@ -29,9 +29,9 @@ HALF = 0.5  # a group is behind its floor, and an arm is full, if it is so by mo
 
 
 @kernel
-def _behind(state, number):
-    """The arm that is furthest behind its floor, by more than it may be; or -1."""
-    furthest, lag = -1, MAX_LAG
+def furthest_behind(state, number, tolerance):
+    """The arm that is furthest behind its share of so many trials, by more than the tolerance; or -1."""
+    furthest, lag = -1, tolerance
     for a in range(state.shape[1]):
         behind = state[FLOOR, a] * number - state[ASSIGNED, a]
         furthest, lag = (a, behind) if behind > lag else (furthest, lag)
@@ -49,9 +49,13 @@ def _group_behind(state, number, counts):
 
 
 @kernel
-def _headroom(state, number, arm):
-    """How many further trials keep an arm below its ceiling, with half a trial of grace: it is full below 1."""
-    return state[CEILING, arm] * number + HALF - state[ASSIGNED, arm]
+def _headroom(state, number, counts, arm):
+    """How many further trials keep an arm and its group below their ceilings, with half a trial of grace each.
+
+    Below 1 the arm is full.
+    """
+    room, group = state[CEILING, arm] * number + HALF - state[ASSIGNED, arm], int(state[GROUP, arm])
+    return room if group < 0 else min(room, state[GROUP_CEILING, group] * number + HALF - counts[group])
 
 
 @kernel
@@ -60,24 +64,23 @@ def _within(state, arm, group):
 
 
 @kernel
-def _fewest_useful(state, number, group):
+def _fewest_useful(state, number, counts, group):
     """Of the arms of a group (of all, if it is -1) that are not full the one with the fewest useful trials; or -1."""
     least = -1
     for a in range(state.shape[1]):
         fewer = least < 0 or useful(state, a) < useful(state, least)
-        least = a if fewer and _within(state, a, group) and _headroom(state, number, a) >= 1.0 else least
+        least = a if fewer and _within(state, a, group) and _headroom(state, number, counts, a) >= 1.0 else least
     return least
 
 
 @kernel
-def _roomiest(state, number, group):
-    """The arm of a group (of all, if it is -1) that is furthest below its ceiling."""
-    roomiest = -1
+def _roomiest(state, number, counts, group):
+    """The arm of a group (of all, if it is -1) that is furthest below its ceiling and that of its group."""
+    roomiest, most = -1, -np.inf
     for a in range(state.shape[1]):
-        if _within(state, a, group) and (
-            roomiest < 0 or _headroom(state, number, a) > _headroom(state, number, roomiest)
-        ):
-            roomiest = a
+        room = _headroom(state, number, counts, a)
+        if _within(state, a, group) and room > most:
+            roomiest, most = a, room
     return roomiest
 
 
@@ -95,48 +98,62 @@ def _in_group_at_floor(state, scalars, counts, margin, arm):
 
 
 @kernel
-def _by_evidence(family, margin, state, scalars, counts, group):
+def _in_group_at_ceiling(state, scalars, counts, margin, arm):
+    """Whether the ceiling of an arm's group is what holds the trials of the group down."""
+    group = int(state[GROUP, arm])
+    if group < 0 or state[GROUP_CEILING, group] == 1.0:
+        return False
+    return counts[group] >= state[GROUP_CEILING, group] * scalars[ROUND] - margin
+
+
+@kernel
+def _by_evidence(config, state, scalars, counts, group):
     """The best arm or its challenger, as in ``top_two``, but from a group only (any arm, if it is -1); or -1."""
-    number = scalars[ROUND] + 1.0
-    best = largest(state, MEAN)
-    top, top_scale, top_count = state[MEAN, best], state[SCALE, best], useful(state, best)
+    number, margin = scalars[ROUND] + 1.0, config.parameter
+    best = named_arm(config, state, scalars)
     pending, own = awaits_rewards(scalars), state[GROUP, best]
+    crowded = _in_group_at_ceiling(state, scalars, counts, margin, best)
     rival, least, chosen, cheapest, pull = -1, np.inf, -1, np.inf, 0.0
     for a in range(state.shape[1]):
         if a != best:
-            count = useful(state, a)
             cost, ratio = state[COST, a], state[RATIO, a]
             if pending:
-                cost, ratio = transport(family, top, top_scale, top_count, state[MEAN, a], state[SCALE, a], count)
-            cost += math.log(count)
+                cost, ratio = pair_cost(config.family, state, best, a)
+            cost += math.log(useful(state, a))
             rival, least = (a, cost) if cost < least or rival < 0 else (rival, least)
-            if _within(state, a, group) and _headroom(state, number, a) >= 1.0 and (cost < cheapest or chosen < 0):
+            room = _headroom(state, number, counts, a)
+            if _within(state, a, group) and room >= 1.0 and (cost < cheapest or chosen < 0):
                 chosen, cheapest = a, cost
-            # the floor of another group pays for its arms; that of the best arm's own group pays for either of them
-            elsewhere = state[GROUP, a] != own and _in_group_at_floor(state, scalars, counts, margin, a)
+            # the floor of another group pays for its arms; that of the best arm's own group pays for either of them;
+            # and what the ceiling of that group keeps from it goes to all others anyway
+            held = crowded or _in_group_at_floor(state, scalars, counts, margin, a)
+            elsewhere = state[GROUP, a] != own and held
             pull += 0.0 if elsewhere or _at_floor(state, scalars, margin, a) else ratio
-    if not (_within(state, best, group) and _headroom(state, number, best) >= 1.0):
+    if not (_within(state, best, group) and _headroom(state, number, counts, best) >= 1.0):
         return chosen
     free = own != state[GROUP, rival] and _in_group_at_floor(state, scalars, counts, margin, best)
-    return best if chosen < 0 or pull > 1.0 or free or _headroom(state, number, rival) < 1.0 else chosen
+    if chosen < 0 or pull > 1.0 or free or _headroom(state, number, counts, rival) < 1.0:
+        return best
+    return best if config.second > 0.0 and earns_more(config, best, least, state, scalars) else chosen
 
 
 @subroutine
-def fair_top_two_within(family, margin, state, scalars, counts):
+def fair_top_two_within(config, state, scalars, counts):
     """An arm behind its floor; else, from a group behind its floor or from all, an unseen arm or by the evidence.
 
-    The best arm is pulled if H > 1 over the arms that neither their floor nor that of another group holds up, if its
-    challenger is full, or if the floor of its own group pays for it (the challenger being in another). An arm that
-    would pass its ceiling by more than half a trial is not chosen, unless all are such.
+    The best arm is pulled if H > 1 over the arms that neither their floor nor that of another group holds up, nor the
+    ceiling of its own group, if they are not in it; if its challenger is full; or if the floor of its own group pays
+    for it (the challenger being in another). An arm is full, and not chosen unless all are, if one more trial would
+    take it or its group more than half a trial above a ceiling.
     """
     state, scalars, counts = borrowed(state), borrowed(scalars), borrowed(counts)
     number = scalars[ROUND] + 1.0
-    arm = _behind(state, number)
+    arm = furthest_behind(state, number, MAX_LAG)
     if arm >= 0:
         return arm
     count_groups(state, counts)
     group = _group_behind(state, number, counts)
-    arm = _fewest_useful(state, number, group)
+    arm = _fewest_useful(state, number, counts, group)
     if scalars[UNSEEN] == 0.0 and (arm < 0 or useful(state, arm) > 0.0):
-        arm = _by_evidence(family, margin, state, scalars, counts, group)
-    return arm if arm >= 0 else _roomiest(state, number, group)
+        arm = _by_evidence(config, state, scalars, counts, group)
+    return arm if arm >= 0 else _roomiest(state, number, counts, group)

@@ -12,9 +12,23 @@ import math
 from fairbai.kernels.families import BERNOULLI, BOUNDED, variance
 from fairbai.kernels.jit import kernel, subroutine
 from fairbai.kernels.special import normal_quantile
-from fairbai.kernels.state import FLOOR, INSIDE, OBSERVED, SCALE, SEEN, SPARE, START, SUM, WEIGHT, bounded_variance
+from fairbai.kernels.state import (
+    FLOOR,
+    INSIDE,
+    OBSERVED,
+    SCALE,
+    SEEN,
+    SPARE,
+    START,
+    STRETCH,
+    SUM,
+    WEIGHT,
+    bounded_variance,
+    tie_of,
+)
 from fairbai.kernels.stopping.design import COUNTED, SPREAD, estimated
 from fairbai.kernels.stopping.scores import DESIGN_BASED
+from fairbai.kernels.ties import pulled_back
 
 DRAWS = 16  # of the means, by a sequence that covers their posterior evenly
 STEPS = 2  # against the gradient, each time
@@ -92,6 +106,21 @@ def _draw_means(number, ratio, workspace):
 
 
 @kernel
+def _hardest(state, best, workspace):
+    """The time that naming ``best`` takes, if the means are those drawn; its hardest rival, and their noise."""
+    top = workspace[NOISE, best] / workspace[POLICY, best]
+    worst, rival, longest = -1.0, best, 1.0
+    for b in range(state.shape[1]):
+        if b != best:
+            stretch, shift = tie_of(state, b)
+            gap = max(0.0, workspace[DRAWN, best] - pulled_back(workspace[DRAWN, b], stretch, shift))
+            noise = top + workspace[NOISE, b] / (stretch * stretch * workspace[POLICY, b])
+            if noise / (gap * gap + 1e-12) > worst:
+                worst, rival, longest = noise / (gap * gap + 1e-12), b, noise
+    return worst, rival, longest
+
+
+@kernel
 def _step(config, state, scalars, due, workspace):
     """One multiplicative step against the gradient of the mean of log max_b T_b."""
     arms, least = state.shape[1], equal_part(config.parameter, state[FLOOR], scalars[SPARE])
@@ -103,18 +132,14 @@ def _step(config, state, scalars, due, workspace):
     workspace[SLOPE, :] = 0.0
     for j in range(DRAWS):
         best = _draw_means(due * DRAWS + j + 1.0, ratio, workspace)
-        own = workspace[POLICY, best]
-        top = workspace[NOISE, best] / own
-        worst, rival, longest = -1.0, best, 1.0
-        for b in range(arms):
-            if b != best:
-                gap = workspace[DRAWN, best] - workspace[DRAWN, b]
-                noise = top + workspace[NOISE, b] / workspace[POLICY, b]
-                if noise / (gap * gap + 1e-12) > worst:
-                    worst, rival, longest = noise / (gap * gap + 1e-12), b, noise
-        other = workspace[POLICY, rival]
-        workspace[SLOPE, best] += top / (own * longest)
-        workspace[SLOPE, rival] += workspace[NOISE, rival] / (other * other * longest)
+        worst, rival, longest = _hardest(state, best, workspace)
+        if config.control >= 0 and config.control != best:
+            other_worst, other_rival, other_longest = _hardest(state, config.control, workspace)
+            if other_worst < worst:
+                best, rival, longest = config.control, other_rival, other_longest
+        own, other = workspace[POLICY, best], workspace[POLICY, rival]
+        workspace[SLOPE, best] += workspace[NOISE, best] / own / (own * longest)
+        workspace[SLOPE, rival] += workspace[NOISE, rival] / (state[STRETCH, rival] ** 2 * other * other * longest)
     total = 0.0
     for a in range(arms):
         state[WEIGHT, a] *= (workspace[SLOPE, a] / DRAWS + 1e-3) ** POWER

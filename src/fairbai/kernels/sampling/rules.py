@@ -4,6 +4,10 @@ from fairbai.kernels.jit import kernel
 
 FAIR_SAMPLED, FAIR_CUMULATIVE, DIRECT, CUMULATIVE, UNIFORM_FAIR, FAIR_TOP_TWO, TOP_TWO, LUCB = range(8)
 PYTHON, POSTERIOR_FAIR = range(8, 10)
+EARNING = 100  # from here on, the rules that ``kernels.sampling.earning`` chooses for
+FAIR_THOMPSON, FAIR_UCB, STRICT_QUOTA, STOCHASTIC_QUOTA, VIRTUAL_QUEUES = range(EARNING, EARNING + 5)
+CONSTRAINED_EPSILON_GREEDY, CONSTRAINED_LP, MERITOCRATIC_CHAIN = range(EARNING + 5, EARNING + 8)
+PROPORTIONAL_CATCH_UP, EXPOSURE_FAIR = range(EARNING + 8, EARNING + 10)
 FROM_POLICY, FROM_EACH_ARM = range(2)
 
 
@@ -28,7 +32,15 @@ def has_policy(rule):
 @kernel
 def draws(rule):
     """Whether a rule draws its arms at random from its policy."""
+    if earns(rule):
+        return rule not in (FAIR_UCB, STRICT_QUOTA, VIRTUAL_QUEUES, PROPORTIONAL_CATCH_UP)
     return rule in (FAIR_SAMPLED, UNIFORM_FAIR, POSTERIOR_FAIR)
+
+
+@kernel
+def earns(rule):
+    """Whether a rule is of those that earn while they learn."""
+    return rule >= EARNING
 
 
 @kernel

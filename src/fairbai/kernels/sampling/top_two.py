@@ -5,20 +5,19 @@ import math
 import numpy as np
 
 from fairbai.kernels.jit import kernel, subroutine
-from fairbai.kernels.pairs import transport
 from fairbai.kernels.sampling.limits import MAX_LAG, fair_top_two_within
+from fairbai.kernels.sampling.prices import earns_more
 from fairbai.kernels.state import (
     ASSIGNED,
     COST,
     FLOOR,
-    MEAN,
     RATIO,
     ROUND,
-    SCALE,
     UNSEEN,
     awaits_rewards,
     has_limits,
-    largest,
+    named_arm,
+    pair_cost,
     useful,
 )
 
@@ -27,7 +26,7 @@ from fairbai.kernels.state import (
 def fair_top_two(config, state, scalars, counts):
     """Fair anchored top-two, with floors alone or within limits; ``counts`` then has one entry per arm."""
     if counts is not None and has_limits(scalars):
-        return fair_top_two_within(config.family, config.parameter, state, scalars, counts)
+        return fair_top_two_within(config, state, scalars, counts)
     return _by_floors(config, state, scalars)
 
 
@@ -38,7 +37,8 @@ def _by_floors(config, state, scalars):
     An arm that is behind its floor by more than a quarter of a pull goes first; then an arm without a useful pull; then
     the best arm if H > 1, the slope condition of the allocation problem over the arms above their floors, else its
     challenger. Floors that are learned jump with every reward, and an arm that its floor holds up can look as if it
-    were above; so of these arms only those count in H whose evidence is near the least, as it is for arms above.
+    were above; so of these arms only those count in H whose evidence is near the least, as it is for arms above. A rule
+    that is to earn also pulls the best arm where it is worth it.
     """
     family, margin = config.family, config.parameter
     number = scalars[ROUND] + 1.0
@@ -51,18 +51,20 @@ def _by_floors(config, state, scalars):
         return furthest
     if useful(state, least) == 0.0 or scalars[UNSEEN] > 0.0:
         return least
-    best = largest(state, MEAN)
+    best = named_arm(config, state, scalars)
     challenger, _, pull, cost = _challenger(family, best, state, scalars, margin)
     if config.learned and pull > 1.0:
         pull = _pull_of_tight_arms(family, best, cost, state, scalars, margin)
-    return best if pull > 1.0 else challenger
+    if pull > 1.0 or (config.second > 0.0 and earns_more(config, best, cost, state, scalars)):
+        return best
+    return challenger
 
 
 @kernel
-def top_two(family, state, scalars, uniform):
+def top_two(config, state, scalars, uniform):
     """Empirical best and transportation-cost-improved challenger; between them by what a trial of each adds."""
-    best = largest(state, MEAN)
-    challenger, ratio, _, _ = _challenger(family, best, state, scalars, np.inf)
+    best = named_arm(config, state, scalars)
+    challenger, ratio, _, _ = _challenger(config.family, best, state, scalars, np.inf)
     share = ratio * useful(state, best)
     return best if uniform * (share + useful(state, challenger)) < share else challenger
 
@@ -78,7 +80,6 @@ def _challenger(family, best, state, scalars, margin):
         The challenger, what a trial of it and of the best arm adds to the evidence (as a ratio), H, and the
         challenger's cost.
     """
-    top, top_scale, top_count = state[MEAN, best], state[SCALE, best], useful(state, best)
     challenger, least, share, pull = -1, np.inf, 1.0, 0.0
     pending = awaits_rewards(scalars)
     for a in range(state.shape[1]):
@@ -86,7 +87,7 @@ def _challenger(family, best, state, scalars, margin):
             count = useful(state, a)
             cost, ratio = state[COST, a], state[RATIO, a]
             if pending:  # as if the rewards that are still to come would not change the means
-                cost, ratio = transport(family, top, top_scale, top_count, state[MEAN, a], state[SCALE, a], count)
+                cost, ratio = pair_cost(family, state, best, a)
             if cost < least or challenger < 0:  # else the logarithm, which is not negative, need not be computed
                 cost += math.log(count)
                 if cost < least or challenger < 0:
@@ -98,7 +99,6 @@ def _challenger(family, best, state, scalars, margin):
 @subroutine
 def _pull_of_tight_arms(family, best, least, state, scalars, margin):
     """H over the arms above their floors whose cost is near the least."""
-    top, top_scale, top_count = state[MEAN, best], state[SCALE, best], useful(state, best)
     pending = awaits_rewards(scalars)
     most, pull = least + 2.0 * math.sqrt(least), 0.0
     for a in range(state.shape[1]):
@@ -106,6 +106,6 @@ def _pull_of_tight_arms(family, best, least, state, scalars, margin):
         if a != best and state[ASSIGNED, a] > state[FLOOR, a] * scalars[ROUND] + margin:
             cost, ratio = state[COST, a], state[RATIO, a]
             if pending:
-                cost, ratio = transport(family, top, top_scale, top_count, state[MEAN, a], state[SCALE, a], count)
+                cost, ratio = pair_cost(family, state, best, a)
             pull += ratio if cost + math.log(count) <= most else 0.0
     return pull

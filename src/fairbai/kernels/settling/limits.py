@@ -1,17 +1,30 @@
-"""Settling within limits: the least number of further trials after which floors, ceilings and groups are all met."""
+"""Settling within limits: the least number of further trials after which floors, ceilings and groups are all met.
+
+docs/limits.md proves the conditions that are checked here.
+"""
 
 import math
 
 from fairbai.kernels.jit import kernel, subroutine
 from fairbai.kernels.settling.floors import OUT_OF_REACH, ROUNDING, WHOLE, owed, short_of
-from fairbai.kernels.state import ASSIGNED, CEILING, FLOOR, GROUP, GROUP_FLOOR, ROUND, SLACK, count_groups
+from fairbai.kernels.state import (
+    ASSIGNED,
+    CEILING,
+    FLOOR,
+    GROUP,
+    GROUP_CEILING,
+    GROUP_FLOOR,
+    ROUND,
+    SLACK,
+    count_groups,
+)
 
 MAX_TOTALS = 1_000_000
 
 
 @kernel
 def allowed(ceiling, total, slack):
-    """How many of ``total`` trials an arm may have: its ceiling, rounded as ``owed`` rounds floors, the other way."""
+    """How many of ``total`` trials an arm or a group may have: its ceiling, rounded like floors, the other way."""
     share = ceiling * total
     return math.floor(share * (1.0 + ROUNDING)) if slack > WHOLE else math.ceil(share)
 
@@ -40,6 +53,26 @@ def _fill_groups(state, slack, total, needed, possible):
 
 
 @kernel
+def _room_again(state, slack, total, group):
+    """A total below which the arms of a group need more than its ceiling allows, as they do at ``total``.
+
+    An arm that has more than its floor asks for needs that at every larger total too, and any other arm its floor.
+    """
+    had, share = -1.0, 0.0  # one trial for the rounding of the ceiling
+    for a in range(state.shape[1]):
+        if state[GROUP, a] == group:
+            if state[ASSIGNED, a] > owed(state[FLOOR, a], total, slack):
+                had += state[ASSIGNED, a]
+            else:
+                share += state[FLOOR, a]
+                had -= 0.0 if slack > WHOLE else 1.0  # floors are rounded down then
+    left = state[GROUP_CEILING, group] - share
+    if had < 0.0:
+        return total
+    return math.floor(had / left) if left > had / OUT_OF_REACH else math.inf
+
+
+@kernel
 def _next_total(state, slack, total, needed, possible):
     """``total`` if the limits can be met with so many trials; else a larger one, below which they cannot be."""
     for a in range(state.shape[1]):
@@ -49,14 +82,20 @@ def _next_total(state, slack, total, needed, possible):
         if owed(state[FLOOR, a], total, slack) > most:
             return total + 1.0
     need, may = _fill_groups(state, slack, total, needed, possible)
-    crowded = False
+    crowded, following = False, total
     for group in range(needed.size):
         want = max(needed[group], owed(state[GROUP_FLOOR, group], total, slack))
-        crowded = crowded or want > possible[group]
+        most = possible[group]
+        if state[GROUP_CEILING, group] < 1.0:
+            most = min(most, allowed(state[GROUP_CEILING, group], total, slack))
+            if needed[group] > most:
+                following = max(following, _room_again(state, slack, total, group))
+        crowded = crowded or want > most
         need += want
-        may += possible[group]
-    if need > total:
-        return need
+        may += most
+    following = max(following, need)
+    if following > total:
+        return following
     return total + 1.0 if crowded or may < total else total
 
 
@@ -92,8 +131,9 @@ def _most_lacking_group(state, slack, total, counts):
 def arm_for_limits(state, scalars, total, workspace):
     """The next arm on the way to ``total`` trials.
 
-    The one that lacks most of its floor; if none does, of the group that lacks most (of all, if none does) the one that
-    is furthest below its ceiling. Every step for a floor or a group lessens by one what is lacking in all.
+    The one that lacks most of its floor; if none does, of the group that lacks most (of all that are below their
+    ceilings, if none does) the one that is furthest below its ceiling. Every step for a floor or a group lessens by one
+    what is lacking in all.
     """
     slack = scalars[SLACK]
     arm, most = -1, 0.0
@@ -102,10 +142,13 @@ def arm_for_limits(state, scalars, total, workspace):
         arm, most = (a, lack) if lack > most else (arm, most)
     if arm >= 0:
         return arm
-    group, most = _most_lacking_group(state, slack, total, workspace[0]), -math.inf
+    counts, most = workspace[0], -math.inf
+    group = _most_lacking_group(state, slack, total, counts)
     for a in range(state.shape[1]):
         below = allowed(state[CEILING, a], total, slack) - state[ASSIGNED, a]
-        if (group < 0 or state[GROUP, a] == group) and below > most:
+        own = int(state[GROUP, a])
+        full = own >= 0 and counts[own] >= allowed(state[GROUP_CEILING, own], total, slack)
+        if (group < 0 or own == group) and below > most and not full:
             arm, most = a, below
     return arm
 
@@ -136,5 +179,6 @@ def limit_violation(state, pulls, total, counts):
         if state[GROUP, a] >= 0.0:
             counts[int(state[GROUP, a])] += pulls[a]
     for group in range(counts.size):
-        most = max(most, short_of(state[GROUP_FLOOR, group] * total, counts[group]))
+        floor, ceiling = state[GROUP_FLOOR, group] * total, state[GROUP_CEILING, group] * total
+        most = max(most, short_of(floor, counts[group]), short_of(counts[group], ceiling))
     return most / total

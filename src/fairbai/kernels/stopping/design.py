@@ -9,8 +9,11 @@ from the trials before,
     log E_ab(lambda) = U_a(lambda) + D_b(lambda) + lambda (M_a - M_b)
 
 E_ab is evidence that the average of arm a over the trials so far is above that of arm b, whatever the drift; it is
-mixed over a fixed grid of lambda. docs/stopping.md has the proof. A trial changes two columns of one arm. They are kept
-as products of a few factors, and as the sum of the logarithms of those before: a trial costs multiplications only.
+mixed over a fixed grid of lambda. With a tolerance the average m of the rival b is pulled back to c (m - e), where
+c = 1 / s (see ``kernels.ties``): its bets are c lambda, and M_b becomes c (M_b - e t). docs/stopping.md has the proof.
+
+A trial changes two columns of one arm. They are kept as products of a few factors, and as the sum of the logarithms of
+those before: a trial costs multiplications only.
 """
 
 import math
@@ -18,7 +21,7 @@ import math
 import numpy as np
 
 from fairbai.kernels.jit import borrowed, entry, kernel, subroutine
-from fairbai.kernels.state import COST, RATIO, SCALARS, STATE_ROWS, UNSEEN
+from fairbai.kernels.state import COST, NAMED, RATIO, SCALARS, SHIFT, STATE_ROWS, STRETCH, UNSEEN
 
 COUNT, DEVIATION, FORECAST, RESIDUAL, SPREAD, CUBES, REACH = range(STATE_ROWS, STATE_ROWS + 7)
 BETS = STATE_ROWS + 7
@@ -80,11 +83,11 @@ def bet(state, scalars, arm, reward, probability):
     for a in range(state.shape[1]):
         state[FORECAST, a] += prediction(state, scalars, a)
     residual = (reward - prediction(state, scalars, arm)) / probability
-    size, reach = grid_size(scalars), int(state[REACH, arm])
+    size, reach, part = grid_size(scalars), int(state[REACH, arm]), 1.0 / state[STRETCH, arm]
     for k in range(reach):
         change = scalars[GRID + k] * residual
         state[BETS + 2 * size + k, arm] *= 1.0 + change
-        state[BETS + 3 * size + k, arm] *= 1.0 - change
+        state[BETS + 3 * size + k, arm] *= 1.0 - part * change
     state[RESIDUAL, arm] += residual
     state[SPREAD, arm] += residual * residual
     state[CUBES, arm] += residual * residual * residual
@@ -135,16 +138,16 @@ def count_bets(state, scalars, pulls, sums, squares, probabilities, binary):
             residual = (sums[a] - pulls[a] * mean) / chance
             spread = max(0.0, squares[a] - 2.0 * mean * sums[a] + pulls[a] * mean * mean) / (chance * chance)
             for k in range(int(state[REACH, a])):
-                scale = scalars[GRID + k]
+                scale, part = scalars[GRID + k], scalars[GRID + k] / state[STRETCH, a]
                 if binary:
-                    won, lost = scale * (1.0 - mean) / chance, scale * mean / chance
-                    failures = pulls[a] - sums[a]
-                    state[BETS + k, a] += sums[a] * math.log1p(won) + failures * math.log1p(-lost)
-                    state[BETS + size + k, a] += sums[a] * math.log1p(-won) + failures * math.log1p(lost)
+                    won, lost, failures = (1.0 - mean) / chance, mean / chance, pulls[a] - sums[a]
+                    state[BETS + k, a] += sums[a] * math.log1p(scale * won) + failures * math.log1p(-scale * lost)
+                    state[BETS + size + k, a] += sums[a] * math.log1p(-part * won) + failures * math.log1p(part * lost)
                 else:
                     change, square = scale * residual, scale * scale * spread
                     state[BETS + k, a] += change - square * _curvature(scale * mean / chance)
-                    state[BETS + size + k, a] -= change + square * _curvature(scale * (1.0 - mean) / chance)
+                    change, square = part * residual, part * part * spread
+                    state[BETS + size + k, a] -= change + square * _curvature(part * (1.0 - mean) / chance)
             if binary:
                 won, lost = (1.0 - mean) / chance, mean / chance
                 state[CUBES, a] += sums[a] * won * won * won - (pulls[a] - sums[a]) * lost * lost * lost
@@ -188,15 +191,21 @@ def _log_mixture(state, scalars, up, down, shift):
 
 
 @kernel
+def _lead(state, scalars, best, a):
+    """By how much the estimate of ``best``, over all trials, is above that of the rival, pulled back to the tie."""
+    return estimated(state, best) - (estimated(state, a) - scalars[COUNTED] * state[SHIFT, a]) / state[STRETCH, a]
+
+
+@kernel
 def _at_most(state, scalars, best, a):
     """A bound on the score of a pair without logarithms: log(1 + x) <= x - x^2/2 + x^3/3, and a mixture <= its largest.
 
     It is also one on what ``count_bets`` counts in place of log(1 + x), which is at most x - x^2/2.
     """
-    reach = int(min(state[REACH, best], state[REACH, a]))
-    first = estimated(state, best) - estimated(state, a)
-    second = 0.5 * (state[SPREAD, best] + state[SPREAD, a])
-    third = (state[CUBES, best] - state[CUBES, a]) / 3.0
+    reach, part = int(min(state[REACH, best], state[REACH, a])), 1.0 / state[STRETCH, a]
+    first = _lead(state, scalars, best, a)
+    second = 0.5 * (state[SPREAD, best] + part * part * state[SPREAD, a])
+    third = (state[CUBES, best] - part * part * part * state[CUBES, a]) / 3.0
     most = -math.inf
     for k in range(reach):
         scale = scalars[GRID + k]
@@ -206,29 +215,46 @@ def _at_most(state, scalars, best, a):
 
 @kernel
 def pair_score(state, scalars, best, a):
-    """Logarithm of the evidence that the average of ``best`` is above that of ``a``."""
-    return _log_mixture(state, scalars, best, a, state[FORECAST, best] - state[FORECAST, a])
+    """Logarithm of the evidence that the average of ``best`` is above that of ``a``, pulled back to the tie."""
+    rival = (state[FORECAST, a] - scalars[COUNTED] * state[SHIFT, a]) / state[STRETCH, a]
+    return _log_mixture(state, scalars, best, a, state[FORECAST, best] - rival)
+
+
+@kernel
+def _fill_costs(state, scalars, best):
+    """Rows COST and RATIO for an arm that may be named; returns the rival that is closest to it."""
+    first = 1 if best == 0 else 0
+    for a in range(state.shape[1]):
+        change, part = max(0.0, _lead(state, scalars, best, a)), 1.0 / state[STRETCH, a]
+        noise = 2.0 * (state[SPREAD, best] + part * part * state[SPREAD, a])
+        state[COST, a], state[RATIO, a] = change * change / noise if noise > 0.0 else 0.0, 1.0
+        if a != best and state[COST, a] < state[COST, first]:
+            first = a
+    state[COST, best] = 0.0
+    return first
 
 
 @subroutine
-def design_evidence(state, scalars, level):
-    """The least score of the leader against another arm; the same that ``scores.evidence`` returns.
+def design_evidence(control, state, scalars, level):
+    """The least score of the arm to name against another; the same that ``scores.evidence`` returns.
+
+    That arm is the leader or, if more evidence speaks for it, the control, where there is one.
 
     The arm with the least z^2 / 2, where z is the difference of the averages in standard errors, comes first: it is
     most often the one that keeps the experiment from stopping, and most often its bound is enough. That z^2 / 2 takes
     the place of the GLR.
     """
-    best = leader(state)
+    best, for_control = leader(state), -1.0
     if scalars[UNSEEN] > 0.0:
+        scalars[NAMED] = best
         return -np.inf, best, 0.0, 1.0, 0.0
-    first = 1 if best == 0 else 0
-    for a in range(state.shape[1]):
-        change = estimated(state, best) - estimated(state, a)
-        noise = 2.0 * (state[SPREAD, best] + state[SPREAD, a])
-        state[COST, a], state[RATIO, a] = change * change / noise if noise > 0.0 else 0.0, 1.0
-        if a != best and state[COST, a] < state[COST, first]:
-            first = a
-    state[COST, best] = 0.0
+    if control >= 0 and control != best:
+        for_control = state[COST, _fill_costs(state, scalars, control)]
+    first = _fill_costs(state, scalars, best)
+    if for_control > state[COST, first]:
+        best = control
+        first = _fill_costs(state, scalars, best)
+    scalars[NAMED] = best
     least, worst = np.inf, first
     for number in range(-1, state.shape[1]):
         a = first if number < 0 else number
@@ -236,7 +262,7 @@ def design_evidence(state, scalars, level):
             score = _at_most(state, scalars, best, a)
             if score >= level:
                 score = pair_score(state, scalars, best, a)
-            if score < least:
+            if not score >= least:
                 least, worst = score, a
             if least < level:
                 break
@@ -247,13 +273,15 @@ def design_evidence(state, scalars, level):
 def lower_end(state, scalars, up, down, level):
     """The largest number that the average of ``up``, less that of ``down``, is above; -1 for ``down`` is no arm.
 
-    With ``up`` -1, the largest number that minus the average of ``down`` is above.
+    With ``up`` -1, the largest number that minus the average of ``down`` is above. Two arms can be compared only if
+    ``down`` has no stretch.
     """
     trials, forecast = scalars[COUNTED], 0.0
     if up >= 0:
         forecast += state[FORECAST, up]
     if down >= 0:
-        forecast -= state[FORECAST, down]
+        forecast -= state[FORECAST, down] / state[STRETCH, down]
+        trials /= state[STRETCH, down]
     low = 0.0 if down < 0 else -1.0
     high = 0.0 if up < 0 else 1.0
     if trials == 0.0 or _log_mixture(state, scalars, up, down, forecast - trials * low) < level:

@@ -30,6 +30,6 @@ def blended(instance: "Instance", p0: float, alpha: float) -> Constant:
         raise ValueError("instance must have a single best arm: with a tie w* is not defined")
     weights = np.empty(arms)
     none = checks.frozen(np.zeros(arms))
-    allocate(*instance.family.problem(means), none, 0.0, weights, new_workspace(arms))
+    allocate(*instance.problem(), none, 0.0, weights, new_workspace(arms))
     inverse = 1.0 / weights
     return Constant(p0 * (alpha * weights + (1.0 - alpha) * inverse / inverse.sum()))

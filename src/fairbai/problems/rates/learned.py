@@ -106,6 +106,7 @@ class Custom(Rate):
     """
 
     function: Callable[[Array], Any]
+    has_json: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not callable(self.function):

@@ -7,7 +7,6 @@ import numpy as np
 
 from fairbai.allocation import solve
 from fairbai.charts import style
-from fairbai.problems import Instance
 from fairbai.reproduction import scenarios
 from fairbai.reproduction.scenarios import PaperScenario
 
@@ -64,7 +63,7 @@ def _bars(chosen: Sequence[PaperScenario], width: float, columns: int) -> "Figur
 
 def _draw(axes: "Axes", scenario: PaperScenario) -> None:
     instance = scenario.instance
-    free = solve(Instance(instance.means, instance.family))
+    free = solve(instance.with_rates(None))
     shares = {"unconstrained": free.weights, "fair": solve(instance).weights, "floors": instance.floors}
     arms = np.arange(instance.means.size)
     for place, (name, values) in enumerate(shares.items()):

@@ -70,7 +70,7 @@ def _boxes(results: Results, chosen: Sequence[PaperScenario], width: float) -> "
 
 def lower_bounds(instance: Instance, delta: float) -> tuple[float, float]:
     """The lower bounds on the mean trials: of rules that keep the floors, and of all rules."""
-    return lower_bound(instance, delta), lower_bound(Instance(instance.means, instance.family), delta)
+    return lower_bound(instance, delta), lower_bound(instance.with_rates(None), delta)
 
 
 def thinned(times: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

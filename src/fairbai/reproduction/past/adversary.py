@@ -5,8 +5,8 @@ import math
 from fairbai.kernels.config import configure
 from fairbai.kernels.jit import entry, kernel
 from fairbai.kernels.loop.steps import count_reward
-from fairbai.kernels.state import ASSIGNED, MEAN, OBSERVED, ROUND, SUM, largest
-from fairbai.kernels.stopping.scores import evidence
+from fairbai.kernels.state import ASSIGNED, OBSERVED, ROUND, SUM
+from fairbai.kernels.stopping.scores import answer, evidence
 from fairbai.kernels.streams.philox import two_uniforms
 from fairbai.kernels.streams.rewards import MEAN as TRUE_MEAN
 from fairbai.kernels.streams.rewards import reward
@@ -52,4 +52,4 @@ def fooled(experiment, before, truth, level, longest, answers):
             count_reward(config, state, scalars, arm, reward(config.family, truth, arm, uniform))
             score = evidence(config, state, scalars, level)[0]
             if score >= level:
-                answers[run] = largest(state, MEAN)
+                answers[run] = answer(config, state, scalars)

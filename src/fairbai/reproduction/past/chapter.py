@@ -5,7 +5,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fairbai.charts import style
-from fairbai.reproduction.past import dominance, drift, edge, learned_floors, limits, optimality, proved_stopping
+from fairbai.reproduction.past import (
+    archive,
+    dominance,
+    drift,
+    earning,
+    edge,
+    learned_floors,
+    limits,
+    optimality,
+    proved_stopping,
+    structure,
+    tolerance,
+)
 from fairbai.reproduction.past.section import Section, Table
 from fairbai.reproduction.studies import Results
 
@@ -23,8 +35,12 @@ SECTIONS: tuple[Write, ...] = (
     _without_results(optimality.section),
     proved_stopping.section,
     _without_results(drift.section),
+    _without_results(tolerance.section),
+    _without_results(archive.section),
     _without_results(limits.section),
+    _without_results(earning.section),
     _without_results(edge.section),
+    _without_results(structure.section),
 )
 
 

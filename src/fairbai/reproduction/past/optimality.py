@@ -69,7 +69,7 @@ class Curve:
 
 def limit_time(instance: Instance, rule: SamplingRule) -> float:
     """The T of T log(1/δ): T*_p if the rule is fair, T* if it ignores floors."""
-    asked = instance if rule.converges_to == "fair" else Instance(instance.means, instance.family)
+    asked = instance if rule.converges_to == "fair" else instance.with_rates(None)
     return solve(asked).characteristic_time
 
 

@@ -31,13 +31,14 @@ def count_due(unit: UnitOfWork, due: list[int]) -> None:
     """Count tickets that are of age: their rewards or, for those that are silent, what silence counts as."""
     numbers = sorted(due)
     arms = [unit.tickets[number].arm for number in numbers]
-    told = {number: reward for number in numbers if (reward := unit.tickets[number].reward) is not None}
+    held = {number: unit.tickets[number].reward for number in numbers}
+    told = {number: unit.book.capped(reward) for number, reward in held.items() if reward is not None}
     rewards = [told.get(number, unit.book.silence) for number in numbers]
     unit.book.count_due(arms, rewards)
     unit.book.held -= len(told)
     unit.log("counted", {"tickets": numbers, "arms": arms, "rewards": rewards})
     for number in numbers:
-        unit.tickets[number] = unit.tickets[number]._replace(waiting=False)
+        unit.tickets[number] = unit.tickets[number]._replace(waiting=False, reward=told.get(number))
         row = {"of_experiment": unit.experiment, "of_number": number}
         if number in told:
             unit.told.append({**row, "new_reward": told[number]})

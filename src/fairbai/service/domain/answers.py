@@ -5,7 +5,28 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
-State = Literal["running", "decided", "closed"]
+from fairbai.service.domain.finals import EndedBy
+
+State = Literal["running", "decided", "stopped", "closed"]
+
+Goal = Literal["max", "min"]
+Earnings = Literal["sum", "last", "max"]
+UnitReason = Literal["assigned", "returning", "winner", "leader", "not_enrolled", "switched_off"]
+Confidence = Annotated[
+    float | None,
+    Field(description="how sure it is that the recommendation is right, if one stops now; null: nothing is proved"),
+]
+Candidates = Annotated[
+    list[str] | None, Field(description="the arms that are not excluded; null where `confidence` is")
+]
+
+Head = Annotated[
+    str | None,
+    Field(
+        description="number and hash of the last event of the log: keep it for `fairbai verify --head`; "
+        "null if an earlier version wrote that event"
+    ),
+]
 
 exact = with_config(ConfigDict(extra="forbid"))  # in OpenAPI: no further members
 
@@ -22,6 +43,7 @@ class Answer(TypedDict):
             description="the answer once decided, before that the arm that is ahead; null until every arm has a reward"
         ),
     ]
+    ended_by: Annotated[EndedBy | None, Field(description="why no more tickets are given out; null while they are")]
 
 
 # --- trials -----------------------------------------------------------------------------------------------------
@@ -48,10 +70,36 @@ class Asked(TypedDict):
     tickets: list[Ticket]
     expires_at: str | None
     winner: Annotated[bool, Field(description="whether these are tickets of the winner: decided and stopped")]
+    reason: NotRequired[
+        Annotated[
+            UnitReason,
+            Field(
+                description="with `unit`: why it gets this; without a ticket if it is not enrolled, or if its arm is "
+                "switched off"
+            ),
+        ]
+    ]
+
+
+class Assigned(TypedDict):
+    """What a unit gets: one trial for good, or an arm without a trial, or neither."""
+
+    ticket: str | None
+    arm: str | None
+    probability: NotRequired[float | None]
+    expires_at: str | None
+    reason: UnitReason
 
 
 @exact
-class Reported(Answer):
+class Closed(Answer):
+    """Where an experiment stands at its end."""
+
+    head: Head
+
+
+@exact
+class Reported(Closed):
     """How much of a batch was counted."""
 
     accepted: int
@@ -66,13 +114,57 @@ class Told(Reported):
 
 
 @exact
+class Earned(Told):
+    """How many earnings were added to what is counted when the window of their units is over."""
+
+    ignored: Annotated[int, Field(description="of units that are not enrolled, or came after the end")]
+
+
+@exact
+class Erased(TypedDict):
+    """How many units were erased: 0 if the unit is not stored."""
+
+    erased: int
+
+
+@exact
+class Voided(Answer):
+    """How many rewards were voided now."""
+
+    voided: int
+
+
+@exact
+class Paused(Answer):
+    """Whether tickets are given out."""
+
+    paused: bool
+
+
+@exact
+class SwitchedOff(Answer):
+    """The arms that are switched off."""
+
+    switched_off: list[str]
+
+
+@exact
 class Policy(TypedDict):
     """Shares for the next trials."""
 
     version: int
     trials: int
     seconds: float
+    arms: Annotated[list[str], Field(description="in the order in which units are assigned by a hash")]
     probabilities: dict[str, float]
+    seed: Annotated[str, Field(description="of the hash by which edges assign units; 32 hexadecimal digits")]
+
+
+@exact
+class Proof(TypedDict):
+    """How far the log of an experiment goes."""
+
+    head: Head
 
 
 # --- experiments ------------------------------------------------------------------------------------------------
@@ -95,8 +187,23 @@ class Created(TypedDict):
     lease: float | None
     report_after: NotRequired[float]
     silence: NotRequired[float | None]
+    sample_ratio: NotRequired[Annotated[float, Field(description="the level of the sample-ratio check")]]
     cycle: NotRequired[str]
     min_duration: NotRequired[str]
+    tolerance: NotRequired[float | str]
+    goal: NotRequired[Goal]
+    control: NotRequired[str]
+    max_trials: NotRequired[int]
+    deadline: NotRequired[Annotated[str, Field(description="in UTC")]]
+    retention: NotRequired[str]
+    webhook: NotRequired[str]
+    after_stop: NotRequired[Literal["stay", "move"]]
+    enrol: NotRequired[float]
+    earnings: NotRequired[Earnings]
+    unit_retention: NotRequired[str]
+    flag: NotRequired[str]
+    values: NotRequired[dict[str, Any]]
+    bulk: NotRequired[bool]
 
 
 @exact
@@ -104,6 +211,7 @@ class Listed(Answer):
     """One row of the list."""
 
     id: str
+    project: str
     name: str
     created_at: str
     closed: bool
@@ -113,9 +221,15 @@ class Listed(Answer):
     observed: int
     progress: Annotated[
         float | None,
-        Field(description="from 0 to 1 (decided); null until every arm has a reward, and if closed without a decision"),
+        Field(
+            description="from 0 to 1 (decided); null until every arm has a reward, and after an end without a decision"
+        ),
+    ]
+    confidence: Annotated[
+        float | None, Field(description="as in the status, at most 5 % of the trials ago; null: nothing is proved")
     ]
     floors_kept: Annotated[bool | None, Field(description="null while the only guarantees are for the stop")]
+    paused: bool
 
 
 @exact
@@ -137,8 +251,9 @@ class Arm(TypedDict):
     mean: float | None
     interval: Annotated[
         list[float | None],
-        Field(min_length=2, max_length=2, description="of the mean; of the average if there is one"),
+        Field(min_length=2, max_length=2, description="of the mean, or of the average if there is one; null: no bound"),
     ]
+    candidate: Annotated[bool | None, Field(description="whether it may still be the answer; null: nothing is proved")]
     average: NotRequired[
         Annotated[
             float | None,
@@ -157,14 +272,61 @@ class Arm(TypedDict):
 
 
 @exact
-class Doubt(TypedDict):
-    """What the rewards contradict the declared family by."""
+class Effect(TypedDict):
+    """What a level of a factor adds to the average combination; or a pair of levels, beyond what each of them adds."""
 
-    kind: Literal["family"]
+    factor: str
+    level: str
+    effect: Annotated[float | None, Field(description="null: nothing is known yet")]
+    interval: Annotated[
+        list[float | None],
+        Field(min_length=2, max_length=2, description="holds for all effects at all times; null: no bound"),
+    ]
+    share: float
+    floor: float
+
+
+@exact
+class Doubt(TypedDict):
+    """What the rewards contradict the declared family by, or the trials the probabilities of their draws."""
+
+    kind: Annotated[
+        Literal["family", "fit", "sample_ratio"], Field(description="fit: means are not linear in the features")
+    ]
     arm: Annotated[str | None, Field(description="null: all arms together")]
     reason: str
     trial: Annotated[int, Field(description="trials assigned when it was found")]
     after_decision: Annotated[bool, Field(description="found after the decision, whose `proved` it leaves as it was")]
+
+
+@exact
+class SampleRatio(TypedDict):
+    """Whether arms come as often as they are drawn."""
+
+    p_value: Annotated[float, Field(description="valid at all times, however often one looks")]
+    level: Annotated[float, Field(description="the p-value at or below which it is a doubt")]
+    mismatch: bool
+    sentence: str
+
+
+@exact
+class VoidedThen(TypedDict):
+    """Rewards that were voided in one call."""
+
+    tickets: Annotated[int, Field(description="how many")]
+    trial: Annotated[int, Field(description="trials assigned by then")]
+    reason: str
+    after_decision: Annotated[bool, Field(description="or after the end; it then changed nothing else")]
+    told_before: Annotated[int, Field(description="how many of them had been told before the decision")]
+
+
+@exact
+class SwitchedOffThen(TypedDict):
+    """An arm that was switched off."""
+
+    arm: str
+    trial: Annotated[int, Field(description="trials assigned by then")]
+    reason: str
 
 
 @exact
@@ -182,6 +344,10 @@ class Status(Answer):
     expired: int
     late: int
     held: Annotated[int, Field(description="rewards that were told and are not counted yet: those of `report_after`")]
+    voided: Annotated[int, Field(description="rewards that were voided")]
+    voids: Annotated[list[VoidedThen], Field(description="oldest first")]
+    switched_off: Annotated[list[SwitchedOffThen], Field(description="arms that get no further tickets")]
+    paused: Annotated[bool, Field(description="whether no tickets are given out until it is resumed")]
     arms: list[Arm]
     glr: float | None
     threshold: float | None
@@ -190,17 +356,33 @@ class Status(Answer):
         Field(description="GLR over threshold, 1 once decided; null as in the list"),
     ]
     proved: Annotated[
-        bool, Field(description="whether the error of the decision is; false if doubted, or closed without a decision")
+        bool, Field(description="whether the error of the decision is; false if doubted, or ended without a decision")
     ]
     doubts: Annotated[list[Doubt], Field(description="oldest first; one before the decision makes `proved` false")]
+    sample_ratio: Annotated[
+        SampleRatio | None, Field(description="null where the stop does not rest on the probabilities of draws")
+    ]
     hints: Annotated[list[str], Field(description="what would suit the rewards better, and what could not be tested")]
     closed: Annotated[bool, Field(description="whether it was ended by hand")]
+    state: State
+    sentence: Annotated[str, Field(description="how sure it is now, or what it ended with")]
+    question: Annotated[str, Field(description="what is asked of the arms: goal, tolerance and control")]
+    confidence: Confidence
+    target_confidence: Annotated[float, Field(description="1 − delta: what a decision needs")]
+    candidates: Candidates
+    goal: Annotated[Goal, Field(description="max: higher is better; min: lower is better")]
+    tolerance: Annotated[float | str | None, Field(description="a number, or percent of the best such as 10%")]
+    control: str | None
+    max_trials: int | None
+    deadline: str | None
     decides_at: NotRequired[
         Annotated[str | None, Field(description="with cycles: when it may next decide; null once it has, or is closed")]
     ]
     enough: NotRequired[
         Annotated[bool, Field(description="with cycles: whether the evidence would be enough if it decided now")]
     ]
+    effects: NotRequired[Annotated[list[Effect], Field(description="with factors: what every level adds")]]
+    units: NotRequired[Annotated[int, Field(description="how many units are stored, each with its ticket")]]
     estimand: NotRequired[Annotated[str, Field(description="what the answer is about, if means may drift")]]
     expected_trials_to_go: Annotated[float | None, Field(description="null while it is too early to tell")]
 
@@ -216,6 +398,7 @@ class Point(TypedDict):
     means: list[float | None]
     glr: float | None
     threshold: float | None
+    confidence: NotRequired[Confidence]
     averages: NotRequired[
         Annotated[list[float | None], Field(description="with design_based: of each arm over the experiment so far")]
     ]
@@ -239,102 +422,38 @@ class Figures(TypedDict):
 
     version: int
     figures: Annotated[
-        dict[str, dict[str, Any]], Field(description="shares, means, evidence and trials; with design_based, averages")
+        dict[str, dict[str, Any]],
+        Field(description="shares, means, evidence and trials; with design_based, averages; with factors, effects"),
     ]
 
 
 @exact
-class Summary(TypedDict):
-    """An experiment in one sentence, and the numbers in it."""
+class LearningCost(TypedDict):
+    """What trials of other arms than the best forwent so far, in the unit of the rewards."""
 
-    sentence: str
+    estimate: Annotated[float, Field(description="trials times estimated gaps, over all arms")]
+    low: Annotated[float | None, Field(description="the least that the intervals of the means allow")]
+    high: Annotated[float | None, Field(description="the most that they allow; null while there is no limit")]
+    floors: Annotated[float, Field(description="what the floors alone would forgo in as many trials")]
+
+
+class Summary(TypedDict):
+    """An experiment in a few words, and the numbers in them."""
+
+    sentence: Annotated[str, Field(description="`headline` and `more`")]
+    headline: Annotated[str, Field(description="the answer or, without one, the `sentence` of the status")]
+    more: Annotated[str, Field(description="what else there is to say; may be empty")]
     state: State
     decided: bool
+    ended_by: EndedBy | None
     best: Annotated[str | None, Field(description="as `recommendation` in the status")]
-    target_confidence: Annotated[
-        float, Field(description="1 − delta; a decision has it if `proved`, nothing else does")
-    ]
+    confidence: Confidence
+    target_confidence: Annotated[float, Field(description="1 − delta; a decision has it if `proved`")]
+    candidates: Candidates
     proved: bool
     trials: int
     floors_met: Annotated[bool, Field(description="whether every arm has its floor now, to less than one trial")]
     fairness_trials: Annotated[float | None, Field(description="estimated cost of the floors; null until decided")]
-
-
-@exact
-class Promise(TypedDict):
-    """What is guaranteed."""
-
-    delta: float
-    proved: Annotated[bool, Field(description="as in the status")]
-    shares: Annotated[Literal["every trial", "the stop"], Field(description="when the shares are guaranteed")]
-    sentences: list[str]
-
-
-@exact
-class AuditedArm(TypedDict):
-    """One arm of an audit; `missing` and what follows it are in trials."""
-
-    arm: str
-    assigned: int
-    observed: int
-    mean: float | None
-    share: float
-    floor: float
-    ceiling: float
-    missing: Annotated[float, Field(description="trials that the arm lacks for its floor now")]
-    behind: Annotated[
-        float | None, Field(description="furthest behind the floor before the decision; null: not tracked")
+    learning_cost: Annotated[
+        LearningCost | None, Field(description="null before every arm has a reward, and where means may change")
     ]
-    behind_allowed: Annotated[float | None, Field(description="the proved bound on `behind`; null: there is none")]
-    above: Annotated[
-        float | None, Field(description="furthest above the ceiling before the decision; null: not tracked")
-    ]
-    above_allowed: Annotated[float | None, Field(description="the proved bound on `above`; null: there is none")]
-
-
-@exact
-class AuditedGroup(TypedDict):
-    """A group of arms with a floor."""
-
-    arms: list[str]
-    floor: float
-    share: float
-    behind: float
-    behind_allowed: float | None
-
-
-@exact
-class Replayed(TypedDict):
-    """The last replay of a log; of an ``earlier`` revision, only counts, sums and tickets are compared."""
-
-    checked: int
-    of: int
-    differences: list[str]
-    earlier: bool
-    seconds: float
-    at: str
-
-
-@exact
-class Audit(TypedDict):
-    """What was guaranteed, and whether it was kept."""
-
-    id: str
-    name: str
-    state: State
-    created_at: str
-    version: int
-    library: str
-    trials: int
-    observed: int
-    decided_after: int | None
-    recommendation: str | None
-    promise: Promise
-    settings: dict[str, Any]
-    arms: list[AuditedArm]
-    groups: list[AuditedGroup]
-    kept: Annotated[bool | None, Field(description="null while the only guarantees are for the stop")]
-    verdict: Annotated[str, Field(description="`kept` in words")]
-    findings: list[str]
-    doubts: list[Doubt]
-    replay: Annotated[Replayed | None, Field(description="null if this worker has not replayed the log")]

@@ -4,26 +4,37 @@ The service and ``verify`` both call these few methods in the order of the log, 
 state.
 """
 
-import math
 from dataclasses import asdict
-from typing import Any, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
-from fairbai.experiment.open_trials import checked_silence
 from fairbai.identifier import Identifier, Status, Trial
-from fairbai.identifier.snapshot import FIRST_VERSION, changing
-from fairbai.problems.short_forms import rates_of
+from fairbai.identifier.ending import check_switch
+from fairbai.identifier.snapshot import changing
+from fairbai.problems.families import Bernoulli, Bounded
 from fairbai.service.domain.answers import Answer, Doubt
+from fairbai.service.domain.configs import completed, fixed, identifier_of
 from fairbai.service.domain.cycles import Cycles
-from fairbai.service.domain.encoding import decode, encode
+from fairbai.service.domain.encoding import decode, encode, timestamp
+from fairbai.service.domain.finals import EndedBy, Final
+from fairbai.service.domain.looking import Looks
+from fairbai.service.domain.marks import Marks
 from fairbai.service.domain.promises import ROUNDING, Promises
-from fairbai.stopping import DesignBased
+from fairbai.service.domain.tally import Tally
 
-GROWTH = 1.05  # factor between the trials of two points of the history
-REVISION = 2
-"""Of how arms are chosen and evidence is computed. Logs of an earlier revision do not replay: revision 1 kept
-waiting for expired tickets, and had a mixture without alpha, to which ties beyond the estimates were no evidence."""
+REVISION = 3
+"""Of how arms are chosen and evidence is computed, and of what is kept. Logs of an earlier revision do not replay:
+revision 2 did not keep how sure it was, and revision 1 kept waiting for expired tickets, and had a mixture without
+alpha, to which ties beyond the estimates were no evidence."""
+
+
+class Stage(NamedTuple):
+    """How far an experiment is."""
+
+    decided: bool
+    stopped: bool
+    assigns: bool
 
 
 class Book:
@@ -38,43 +49,60 @@ class Book:
         self.labels: list[str] = config["arms"]
         self.report_after: float | None = config.get("report_after")  # older experiments lack it
         self.silence: float | None = config.get("silence")
+        usual = "max" if isinstance(identifier.family, Bernoulli) else "sum"
+        self.earnings: str = config.get("earnings", usual)  # what a unit that earns several times has earned
         self.lease: float | None = config["lease"] if self.report_after is None else self.report_after
         self.identifier = identifier
         self.revision = REVISION  # under which it was created
-        identifier.procedure.doubts.warned = True  # the ledger logs it, with the id, once it is committed
+        doubts = identifier.procedure.doubts
+        doubts.warned = True  # the ledger logs it, with the id, once it is committed
+        doubts.ratio = doubts.ratio if "sample_ratio" in config else None  # older experiments lack it
         self.version = 0  # events so far
+        self.head: str | None = None  # the hash of the last of them
         self.tickets = 0  # number of the next ticket
-        self.next_point = 1  # trials at which the history gets its next point
+        self.looks = Looks()
         self.expired = [0] * len(self.labels)  # tickets per arm whose lease ran out and that have no reward
         self.late = 0  # rewards that came after the lease
         self.held = 0  # rewards that were told and are not counted yet
         self.drawn = identifier.stopping.drift_proof  # whether tickets have a probability and are counted in order
         self.published: dict[str, Any] | None = None  # the last policy, if trials elsewhere are drawn from versions
         self.summed = 0  # number of the first ticket that is not counted, if they are counted in order
-        self.closed: dict[str, Any] | None = None  # the answer when it was closed
+        self.closed = False  # whether somebody has ended it
+        self.final: Final | None = None  # the answer when it was closed, or the best guess when it stopped without one
+        self.deadline = None if config.get("deadline") is None else timestamp(config["deadline"])
         self.promises = Promises(identifier)
         self.cycles = Cycles.of(config)
-        self._progress: float | None = None  # evidence over threshold, as of the last look
         self.observed = 0  # rewards so far
-        self._next_look = 0  # trials plus rewards at which the progress is computed again
+        self.paused = False
+        self.off: list[dict[str, Any]] = []  # the arms that were switched off: arm, trial, reason
+        self.voids: list[dict[str, Any]] = []  # what was voided: tickets, trial, reason, after_decision, told_before
+        self.marks = Marks()  # of the units that have a trial
+        self.voided = [0] * len(self.labels)  # tickets per arm whose reward was taken out, and that have none now
 
     @classmethod
     def read(cls, config: str, state: str) -> Self:
         """Restore the book that ``row`` wrote."""
         settings, form = decode(config), decode(state)
         identifier = form["identifier"]
-        book = cls(settings, Identifier.from_dict({**_fixed(settings), **identifier}))
-        book.version, book.tickets, book.next_point = form["version"], form["tickets"], form["next_point"]
-        book.expired, book.late, book.closed = form["expired"], form["late"], form["closed"]
+        book = cls(settings, Identifier.from_dict({**fixed(settings), **identifier}))
+        book.version, book.tickets, book.looks.next_point = form["version"], form["tickets"], form["next_point"]
+        book.expired, book.late, book.closed = form["expired"], form["late"], form["closed"] is not None
+        final = form["closed"] or form.get("ended")
+        book.final = None if final is None else Final.from_dict(final)
         book.held, book.summed = form.get("held", 0), form.get("summed", 0)
         book.published = form.get("published")
         book.revision = revision_of(form)
+        book.paused, book.off, book.voids = form.get("paused", False), form.get("off", []), form.get("voids", [])
+        book.voided = form.get("voided", book.voided)
+        book.marks = Marks.read(form.get("units"))
         if book.cycles is not None:
             book.cycles.begun, book.cycles.next = form["cycles"]
         book._give_up_expired()
         book.observed = int(sum(identifier["state"]["observed"]))
         counts = [int(count) for count in identifier["state"]["assigned"]]
-        book.promises.restore(form["promises"], counts, book.identifier.decided or book.closed is not None)
+        for one in book.off:
+            book.promises.release(one["arm"])
+        book.promises.restore(form["promises"], counts, book.identifier.decided or book.final is not None)
         return book
 
     def row(self) -> dict[str, Any]:
@@ -84,12 +112,15 @@ class Book:
             "version": self.version,
             "state": self._state_text(identifier),
             **answer,
-            "closed": self.closed is not None,
+            "closed": self.closed,
             "assigned": int(sum(identifier["state"]["assigned"])),
             "observed": int(sum(identifier["state"]["observed"])),
-            "progress": 1.0 if answer["decided"] else self._progress,
+            "progress": 1.0 if answer["decided"] else self.looks.progress,
+            "confidence": self.looks.confidence(self.identifier) if self.final is None else self.final.confidence,
             "floors_kept": self._floors_kept(identifier),
-            "looks_at": self.decides_at,
+            "looks_at": self.wakes_at,
+            "paused": self.paused,
+            "switched_off": encode([one["arm"] for one in self.off]) if self.off else None,
         }
 
     @property
@@ -97,13 +128,19 @@ class Book:
         """When it may next decide; None if with every reward, or if it is decided or over."""
         return None if self.cycles is None or self.decided or self.stopped else self.cycles.next
 
+    @property
+    def wakes_at(self) -> float | None:
+        """When something is to be done without a request: decide at the end of a cycle, or end at the deadline."""
+        times = [at for at in (self.decides_at, self.deadline if self.assigns else None) if at is not None]
+        return min(times, default=None)
+
     def _floors_kept(self, identifier: dict[str, Any]) -> bool | None:
         """Whether every guarantee is kept so far; None while the only guarantees are for the stop."""
         promises = self.promises
         if promises.on_every_path and not promises.kept_on_every_path():
             return False
         ended = self.decided and self.identifier.stopped  # by itself: closing forgoes what is still owed
-        if ended and (self.identifier.settle or not promises.on_every_path):
+        if ended and self.cut_short is None and (self.identifier.settle or not promises.on_every_path):
             return self._kept_at_the_end(identifier)
         return True if promises.on_every_path or promises.none else None
 
@@ -121,14 +158,19 @@ class Book:
                 "revision": self.revision,
                 "version": self.version,
                 "tickets": self.tickets,
-                "next_point": self.next_point,
+                "next_point": self.looks.next_point,
                 "expired": self.expired,
                 "late": self.late,
-                "closed": self.closed,
+                "closed": self.final.to_dict() if self.final is not None and self.closed else None,
                 "promises": self.promises.to_dict(),
                 **({} if self.report_after is None else {"held": self.held}),
                 **({"summed": self.summed, "published": self.published} if self.drawn else {}),
                 **({} if self.cycles is None else {"cycles": [self.cycles.begun, self.cycles.next]}),
+                **({} if self.final is None or self.closed else {"ended": self.final.to_dict()}),
+                **({"paused": True} if self.paused else {}),
+                **({"off": self.off} if self.off else {}),
+                **({"voids": self.voids, "voided": self.voided} if self.voids else {}),
+                **({"units": self.marks.to_list()} if self.marks.any else {}),
             }
         )
 
@@ -168,6 +210,13 @@ class Book:
         self.held += len(rewards) - late
         self.late += late
 
+    def capped(self, reward: float) -> float:
+        """What a held reward counts as: units may earn more than the family allows."""
+        family = self.identifier.family
+        if not isinstance(family, Bernoulli | Bounded):
+            return reward
+        return float(min(family.high, max(family.low, reward)))
+
     def count_due(self, arms: list[int], rewards: list[float | None]) -> None:
         """Count tickets that are of age, with their rewards; those that stay silent without a value for it expire."""
         pairs = list(zip(arms, rewards, strict=True))
@@ -185,10 +234,11 @@ class Book:
         self.summed += len(trials)
         self._counted(len(trials))
 
-    def publish(self, version: int, trials: int) -> None:
+    def publish(self, version: int, trials: int, seed: str | None) -> None:
         """The policy from which trials elsewhere are drawn from now on."""
         shares = self.identifier.policy(trials).tolist()
         self.published = {"version": version, "trials": trials, "probabilities": shares}
+        self.published |= {} if seed is None else {"seed": seed}
 
     def tell_batch(
         self,
@@ -217,8 +267,33 @@ class Book:
         self._give_up_expired()
 
     def _give_up_expired(self) -> None:
-        """The sampling rule expects no rewards of expired tickets."""
-        self.identifier.procedure.experiment.lose(np.array(self.expired, dtype=float))
+        """The sampling rule expects no rewards of tickets that expired, or whose reward was taken out."""
+        self.identifier.procedure.experiment.lose(np.array(self.expired, dtype=float) + self.voided)
+
+    def switch_off(self, arm: int, reason: str) -> None:
+        """Give out no further tickets of an arm; a ValueError, before anything changes, says why that cannot be."""
+        trial = self.identifier.trials
+        check_switch(self.identifier.procedure, tuple(self.labels), arm)
+        self.identifier.switch_off(arm)
+        self.promises.release(arm)
+        self.off.append({"arm": arm, "trial": trial, "reason": reason})
+
+    def void(self, arms: list[int], tally: Tally, held: int) -> None:
+        """Take out the rewards of tickets of these arms, of which so many are ``held``; ``tally`` has the others.
+
+        Where tickets are counted in order, all are held, and now count as silent.
+        """
+        self.held -= held
+        if self.drawn:
+            return
+        self.observed -= len(arms) - held
+        for arm in arms:
+            self.voided[arm] += 1
+        if held < len(arms):
+            tally.doubts.warned = True  # as the ledger logs it
+            rewards = {arm: tally.rewards(arm) for arm in sorted(set(arms))}
+            self.identifier.procedure.replace_rewards(rewards, tally.doubts)
+        self._give_up_expired()
 
     def decide_if_due(self, at: float) -> bool:
         """Decide if this is a time for it and the evidence is enough; returns whether it is a time for it."""
@@ -230,142 +305,107 @@ class Book:
                 self.promises.freeze()
         return due
 
+    def end_if_due(self, at: float) -> bool:
+        """Give out no further tickets if the deadline has passed; returns whether this is when that happens."""
+        due = self.deadline is not None and at >= self.deadline and self.assigns
+        if due:
+            self.identifier.end("deadline")
+        return due
+
     def close(self) -> None:
-        """Freeze the answer and the record of the guarantees."""
-        self.promises.freeze()
-        self.closed = {"recommendation": self.identifier.recommendation, "decided": self.identifier.decided}
+        """End it by hand."""
+        self.closed = True
+        self.finish("closed")
+
+    def finish(self, ended_by: EndedBy) -> None:
+        """Freeze the answer or the best guess, and the record of the guarantees; nothing changes if it is frozen."""
+        if self.final is None:
+            self.promises.freeze()
+            now = self.identifier.status()
+            by: EndedBy = "decision" if now.decided else self.ended_by or ended_by
+            left = None if now.candidates is None else list(cast(tuple[int, ...], now.candidates))
+            self.final = Final(cast(int | None, now.recommendation), now.decided, by, now.confidence, left)
 
     # --- reading ------------------------------------------------------------------------------------------------
 
     @property
     def decided(self) -> bool:
-        """Whether the answer was found, and before the experiment was closed if it was."""
-        return self.identifier.decided if self.closed is None else bool(self.closed["decided"])
+        """Whether the answer was found, and before the experiment ended if it did."""
+        return self.identifier.decided if self.final is None else self.final.decided
 
     @property
-    def closed_undecided(self) -> bool:
-        """Whether it was closed without a decision; rewards that come later cannot decide it."""
-        return self.closed is not None and not self.decided
+    def undecided_for_good(self) -> bool:
+        """Whether it ended without a decision; rewards that come later cannot decide it."""
+        return self.final is not None and not self.decided
+
+    @property
+    def assigns(self) -> bool:
+        """Whether there is a next ticket."""
+        return self.final is None and self.identifier.can_ask
 
     @property
     def stopped(self) -> bool:
-        """Whether no more arms are given out."""
-        return self.closed is not None or self.identifier.stopped
+        """Whether no more arms are given out, and nothing changes the answer any more."""
+        return self.final is not None or self.identifier.stopped
+
+    @property
+    def ended_by(self) -> EndedBy | None:
+        """Why no more arms are given out; None while they are."""
+        return cast(EndedBy | None, self.identifier.ended_by) if self.final is None else self.final.ended_by
+
+    @property
+    def cut_short(self) -> EndedBy | None:
+        """What ended it before a decision, or before all floors were met after one; None if nothing did."""
+        one, decision = self.identifier, self.identifier.decision
+        if one.can_ask or (decision is not None and one.trials >= decision.final_round):
+            return None
+        return "max_trials" if one.procedure.ended is None else "deadline"
+
+    @property
+    def stage(self) -> Stage:
+        """How far it is."""
+        return Stage(self.decided, self.stopped, self.assigns)
 
     @property
     def recommendation(self) -> str | None:
         """The label of the best arm so far."""
-        arm = self.identifier.recommendation if self.closed is None else self.closed["recommendation"]
+        arm = self.identifier.recommendation if self.final is None else self.final.recommendation
         return None if arm is None else self.labels[arm]
 
     def answer(self) -> Answer:
         """What clients need to know after every call."""
-        return {"decided": self.decided, "stopped": self.stopped, "recommendation": self.recommendation}
+        return {
+            "decided": self.decided,
+            "stopped": self.stopped,
+            "recommendation": self.recommendation,
+            "ended_by": self.ended_by,
+        }
 
     @property
     def doubted(self) -> bool:
-        """Whether the rewards contradict the declared family."""
+        """Whether there is any doubt."""
         return bool(self.identifier.procedure.doubts.found)
 
     def doubts(self) -> list[Doubt]:
-        """What the rewards contradict the declared family by, oldest first."""
+        """What speaks against what was declared, oldest first."""
         found = self.identifier.procedure.doubts.listed(self.labels, quote="“{}”".format)
         return [cast(Doubt, asdict(doubt)) for doubt in found]
 
     def look(self) -> Status:
-        """Compute the progress, which is too slow to do at every reward, and when to do it again."""
-        status, seen = self.identifier.status(), self.identifier.trials + self.observed
-        self._next_look = max(seen + 1, math.ceil(seen * GROWTH))
-        self._progress = progress_of(status)
-        return status
+        """Compute the progress."""
+        return self.looks.look(self.identifier, self.observed)
 
     def point(self, milestone: bool = False) -> tuple[int, dict[str, Any]] | None:
         """The trials so far and a point of the history; None unless one is due or this is a milestone."""
-        trials = self.identifier.trials
-        due = milestone or trials >= self.next_point
-        if not due and trials + self.observed < self._next_look:
-            return None
-        status = self.look()
-        if not due:
-            return None
-        self.next_point = max(trials + 1, math.ceil(trials * GROWTH))
-        return trials, {
-            "observed": int(status.observed.sum()),
-            "shares": status.shares.tolist(),
-            "means": means(status),
-            "glr": finite(status.glr),
-            "threshold": finite(status.threshold),
-            **self._averages(),
-        }
-
-    def _averages(self) -> dict[str, Any]:
-        """The running averages at a point of the history, with their bands."""
-        if not self.drawn:
-            return {}
-        found = self.identifier.averages()
-        averages = [finite(estimate) for estimate in found.estimates.tolist()]
-        return {"averages": averages, "bands": found.intervals.tolist()}
+        return self.looks.point(self.identifier, self.observed, milestone)
 
 
 def new_book(config: dict[str, Any]) -> Book:
     """The book of a new experiment; ``config`` must have every setting."""
-    identifier = Identifier(
-        arms=len(config["arms"]),
-        delta=config["delta"],
-        family=config["family"],
-        rates=rates_of(config["rates"], config["arms"]),
-        sampling=config["sampling"],
-        stopping=config["stopping"],
-        settle=config["settle"],
-        seed=config["seed"],
-        hold_trials=not is_drawn(config),
-        look_every=1 if Cycles.of(config) is None else 0,
-    )
-    silence = checked_silence(config.get("silence"), identifier.family)
-    if identifier.stopping.drift_proof and (config.get("report_after") is None or silence is None):
-        raise ValueError(
-            f"stopping rule {identifier.stopping.kind} counts every ticket: give report_after, the age in seconds at "
-            f"which a ticket without a reward counts as silent, and silence, the reward that it then counts as"
-        )
-    form = identifier.to_dict()
-    for name in ("rates", "sampling"):
-        if form[name] is None:
-            raise ValueError(f"{name} must not be Python code over HTTP, got kind {config[name]!r}")
-    filled = {name: form[name] for name in ("family", "rates", "sampling", "stopping")}
-    return Book({**config, **filled}, identifier)
-
-
-def is_drawn(config: dict[str, Any]) -> bool:
-    """Whether the stopping rule of a configuration needs the probability of every ticket."""
-    stopping = config["stopping"]
-    return DesignBased.kind == (stopping.get("kind") if isinstance(stopping, dict) else stopping)
+    identifier = identifier_of(config)
+    return Book(completed(config, identifier), identifier)
 
 
 def revision_of(state: dict[str, Any]) -> int:
     """The revision under which an experiment was created, by its stored state."""
     return int(state.get("revision", 1))
-
-
-def _fixed(config: dict[str, Any]) -> dict[str, Any]:
-    """The parts of a snapshot that never change; of the first version, without a digest: the log vouches for them."""
-    names = ("delta", "family", "rates", "sampling", "stopping", "settle", "seed")
-    form = {"version": FIRST_VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
-    form |= {} if Cycles.of(config) is None else {"look_every": 0}
-    return form | {"hold_trials": False} if is_drawn(config) else form
-
-
-def progress_of(status: Status) -> float | None:
-    """Evidence over threshold, from 0 to 1; None until every arm has a reward."""
-    if status.recommendation is None or not math.isfinite(status.glr) or not status.threshold > 0.0:
-        return None
-    return min(1.0, max(0.0, status.glr / status.threshold))
-
-
-def means(status: Status) -> list[float | None]:
-    """The means, with None for an arm without rewards."""
-    return [finite(mean) for mean in status.means.tolist()]
-
-
-def finite(value: float) -> float | None:
-    """The value, or None for infinity and nan, which JSON lacks."""
-    return float(value) if math.isfinite(value) else None

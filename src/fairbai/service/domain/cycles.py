@@ -5,17 +5,26 @@ weeks means what people think it means.
 """
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any, Self
 
 PATTERN = r"^[1-9][0-9]{0,8}[smhdw]$"
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+MIN_RETENTION, MAX_RETENTION = 3600.0, 36_500 * 86_400.0
 NAMES = {"1d": "day", "24h": "day", "7d": "week", "1w": "week", "1h": "hour"}
 
 
 def seconds(duration: str) -> float:
     """A duration such as ``"90m"`` or ``"7d"`` in seconds."""
     return float(duration[:-1]) * UNITS[duration[-1]]
+
+
+def checked_retention(duration: str) -> str:
+    """How long an experiment is kept after its end: a duration from an hour to a hundred years."""
+    if not re.fullmatch(PATTERN, duration) or not MIN_RETENTION <= seconds(duration) <= MAX_RETENTION:
+        raise ValueError(f"retention must be a duration such as 365d, from 1h to 36500d, got {duration!r}")
+    return duration
 
 
 def cycle_name(duration: str) -> str:

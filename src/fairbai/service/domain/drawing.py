@@ -33,13 +33,20 @@ def tell(unit: UnitOfWork, fresh: dict[int, float], late: list[int]) -> None:
 
 
 def silence(unit: UnitOfWork, due: list[int]) -> None:
-    """Close tickets that are of age and have no reward, and count what this makes ready."""
-    numbers = sorted(due)
+    """Close tickets that are of age, silent or with what their units have earned, and count what this makes ready."""
+    numbers, book = sorted(due), unit.book
     arms = [unit.tickets[number].arm for number in numbers]
-    unit.log("counted", {"tickets": numbers, "arms": arms, "rewards": [unit.book.silence] * len(numbers)})
-    for number in numbers:
-        unit.tickets[number] = unit.tickets[number]._replace(waiting=False)
-        unit.expired.append({"of_experiment": unit.experiment, "of_number": number})
+    held = [unit.tickets[number].reward for number in numbers]
+    earned = [None if reward is None else book.capped(reward) for reward in held]
+    rewards = [book.silence if reward is None else reward for reward in earned]
+    unit.log("counted", {"tickets": numbers, "arms": arms, "rewards": rewards})
+    for number, reward in zip(numbers, earned, strict=True):
+        unit.tickets[number] = unit.tickets[number]._replace(waiting=False, reward=reward)
+        row = {"of_experiment": unit.experiment, "of_number": number}
+        if reward is None:
+            unit.expired.append(row)
+        else:
+            unit.told.append({**row, "new_reward": reward})
     count_ready(unit)
 
 

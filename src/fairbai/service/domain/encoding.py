@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
-from fairbai.service.domain.refusals import invalid
+from fairbai.service.domain.refusals import Refusal, invalid
+from fairbai.service.domain.wording import worded
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -24,11 +26,21 @@ def iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def timestamp(text: str) -> float:
+    """What ``iso`` wrote, in seconds since 1970."""
+    return datetime.fromisoformat(text).timestamp()
+
+
 def parse(form: type[Model], body: bytes) -> Model:
     """A request body as the given form; raises a Refusal that names the first invalid member."""
     try:
         return form.model_validate_json(body or b"{}")
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "body"
-        raise invalid(f"{place}: {first['msg']}") from None
+        raise _wrong(form, error, body) from None
+
+
+def _wrong(form: type[BaseModel], error: ValidationError, body: bytes) -> Refusal:
+    first = error.errors(include_url=False)[0]
+    sent = None if first["type"] == "json_invalid" else from_json(body or b"{}")
+    members = [field.alias or name for name, field in form.model_fields.items()]
+    return invalid(worded(first, sent, members))

@@ -1,117 +1,116 @@
 """What clients do to an experiment. Each operation happens completely, or is refused and changes nothing."""
 
-from abc import ABC, abstractmethod
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-from fairbai.service.domain import ageing, answers, drawing
+from fairbai.service.domain import ageing, answers, costs, drawing, tickets
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.encoding import iso
-from fairbai.service.domain.refusals import Refusal, invalid
+from fairbai.service.domain.operation import Operation, key_used, over, paused, refused
+from fairbai.service.domain.ranges import check_rewards
+from fairbai.service.domain.refusals import Refusal
+from fairbai.service.domain.tickets import Claim
 from fairbai.service.domain.unit import Ticket, UnitOfWork
 
-# The tickets given out after the stop, with the winner or, without a decision, with the arm that was ahead when the
-# experiment was closed. Their rewards are not counted.
+# The tickets given out after the end, with the winner or, without a decision, with the arm that is ahead. Their rewards
+# are not counted.
 WINNER, LEADER = "winner", "leader"
-
-Result = TypeVar("Result")
-
-
-@dataclass
-class Operation(ABC, Generic[Result]):
-    """A change to one experiment.
-
-    Attributes:
-        experiment: Its id.
-        key: The client's name for the operation; repeating the operation under the same name changes nothing.
-    """
-
-    experiment: str
-    key: str | None = None
-
-    @property
-    def size(self) -> int:
-        """Approximately how many rows it writes."""
-        return 1
-
-    def ticket_numbers(self) -> Sequence[int]:
-        """The numbers of the tickets whose rows it needs."""
-        return ()
-
-    def key_names(self) -> list[str]:
-        """The names of earlier operations that it needs to know of."""
-        return [] if self.key is None else [self.key]
-
-    def apply(self, unit: UnitOfWork) -> Result:
-        """Change the book and collect the rows to write; returns the answer to send once they are committed."""
-        _end_cycle(unit)
-        was = unit.book.decided, unit.book.stopped
-        result = self.act(unit)
-        unit.milestones(*was)
-        return result
-
-    @abstractmethod
-    def act(self, unit: UnitOfWork) -> Result:
-        """The operation itself; raises a Refusal before anything changes."""
 
 
 @dataclass
 class Ask(Operation[answers.Asked]):
-    """Tickets for the next n trials."""
+    """Tickets for the next n trials.
+
+    Their tokens come from ``seed``; in a log that an earlier version wrote it is None, and there are none.
+    """
 
     n: int = 1
     serve_winner: bool = False
+    seed: str | None = field(default_factory=lambda: secrets.token_hex(16))
 
     @property
     def size(self) -> int:
         """One row per ticket."""
         return self.n
 
+    def cost(self, book: Book) -> float:
+        """Some rules take longer to choose an arm than to count its reward."""
+        return self.n * costs.of_choosing(book)
+
     def act(self, unit: UnitOfWork) -> answers.Asked:
         """Assign arms."""
         book = unit.book
         if self.key is not None and (before := unit.keyed.get(self.key)):
             if (before["n"], before["serve_winner"]) != (self.n, self.serve_winner):
-                raise _key_used("Idempotency-Key", _shown(**before), _shown(self.n, self.serve_winner))
-            return self._answer(book, before)
-        if book.stopped:
-            return self._after_the_stop(book)
-        first = book.tickets
-        arms, chances = book.draw(self.n) if book.drawn else (book.ask(self.n), [])
-        expires_at = None if book.lease is None else unit.at + book.lease
-        data = {"first": first, "n": self.n, "serve_winner": self.serve_winner, "arms": arms, "expires_at": expires_at}
-        if book.drawn:
-            data["probabilities"] = chances
-        unit.log("asked", data, self.key)
-        for number, (arm, chance) in enumerate(zip_longest(arms, chances), first):
-            ticket = unit.tickets[number] = Ticket(arm, expires_at, True, None, chance)
-            unit.new_tickets.append({"experiment": unit.experiment, "number": number, **ticket._asdict()})
-        return self._answer(book, data)
+                raise key_used("Idempotency-Key", _shown(**before), _shown(self.n, self.serve_winner))
+            return self._answer(book, before, asked_tickets(unit.experiment, before))
+        if not book.assigns:
+            return self._after_the_end(book)
+        if book.paused:
+            raise paused(book)
+        if not self.replayed:
+            costs.check_size(self.n, costs.of_choosing(book), len(book.labels))
+        data, given = give_out(unit, self.n, self.serve_winner, self.seed, self.key)
+        return self._answer(book, data, given)
 
-    def _answer(self, book: Book, asked: dict[str, Any]) -> answers.Asked:
-        labels, expires_at = book.labels, asked["expires_at"]
-        tickets: list[answers.Ticket] = [
-            {"ticket": str(number), "arm": labels[arm]} for number, arm in enumerate(asked["arms"], asked["first"])
-        ]
-        for ticket, chance in zip(tickets, asked.get("probabilities", ()), strict=False):
-            ticket["probability"] = chance
-        return {"tickets": tickets, "expires_at": None if expires_at is None else iso(expires_at), "winner": False}
+    def _answer(self, book: Book, asked: dict[str, Any], given: dict[int, Ticket]) -> answers.Asked:
+        expires_at, found = asked["expires_at"], list[answers.Ticket]()
+        for number, ticket in given.items():
+            found.append({"ticket": tickets.shown(number, ticket.token), "arm": book.labels[ticket.arm]})
+            if "probabilities" in asked:
+                found[-1]["probability"] = ticket.probability
+        until = None if expires_at is None else iso(expires_at)
+        return {"tickets": found, "expires_at": until, "winner": False}
 
-    def _after_the_stop(self, book: Book) -> answers.Asked:
+    def _after_the_end(self, book: Book) -> answers.Asked:
         arm, ticket = book.recommendation, WINNER if book.decided else LEADER
         if self.serve_winner and arm is not None:
-            tickets: list[answers.Ticket] = [{"ticket": ticket, "arm": arm}] * self.n
-            return {"tickets": tickets, "expires_at": None, "winner": book.decided}
-        raise stopped(book)
+            found: list[answers.Ticket] = [{"ticket": ticket, "arm": arm}] * self.n
+            return {"tickets": found, "expires_at": None, "winner": book.decided}
+        raise over(book)
+
+
+def give_out(
+    unit: UnitOfWork, n: int, serve_winner: bool, seed: str | None, key: str | None = None, mark: str | None = None
+) -> tuple[dict[str, Any], dict[int, Ticket]]:
+    """Assign the next n trials; returns what the log says of it, and the tickets."""
+    book, first = unit.book, unit.book.tickets
+    arms, chances = book.draw(n) if book.drawn else (book.ask(n), [])
+    expires_at = None if book.lease is None else unit.at + book.lease
+    data = {"first": first, "n": n, "serve_winner": serve_winner, "arms": arms, "expires_at": expires_at}
+    data |= {"probabilities": chances} if book.drawn else {}
+    data |= {} if seed is None else {"seed": seed}
+    data |= {} if mark is None else {"unit": mark}
+    unit.log("asked", data, key)
+    given = asked_tickets(unit.experiment, data)
+    unit.tickets |= given
+    unit.new_tickets += [
+        {"experiment": unit.experiment, "number": number, **ticket._asdict()} for number, ticket in given.items()
+    ]
+    return data, given
+
+
+def asked_tickets(experiment: str, asked: dict[str, Any]) -> dict[int, Ticket]:
+    """The tickets that an event "asked" gave out, by number."""
+    seed = None if "seed" not in asked else bytes.fromhex(asked["seed"])
+    found = {}
+    for number, (arm, chance) in enumerate(zip_longest(asked["arms"], asked.get("probabilities", ())), asked["first"]):
+        token = None if seed is None else tickets.token_of(seed, experiment, number, arm)
+        found[number] = Ticket(arm, asked["expires_at"], True, None, chance, token)
+    return found
 
 
 @dataclass
 class Tell(Operation[answers.Told]):
-    """Rewards of tickets, as pairs of ticket number (or name: after the stop) and reward. All or nothing."""
+    """Rewards of tickets, as pairs of ticket (or its name: after the stop) and reward. All or nothing.
 
-    rewards: list[tuple[int | str, float]] = field(default_factory=list)
+    In a replay the log, which holds no tokens, says that the tickets were valid.
+    """
+
+    rewards: list[tuple[Claim | str, float]] = field(default_factory=list)
 
     @property
     def size(self) -> int:
@@ -120,12 +119,16 @@ class Tell(Operation[answers.Told]):
 
     def ticket_numbers(self) -> Sequence[int]:
         """The tickets that have a number."""
-        return [ticket for ticket, _ in self.rewards if isinstance(ticket, int)]
+        return [ticket.number for ticket, _ in self.rewards if isinstance(ticket, Claim)]
 
     def act(self, unit: UnitOfWork) -> answers.Told:
         """Count the rewards that are new or, where they are counted at an age, keep them until then."""
+        if not self.replayed:
+            costs.check_size(self.size, costs.of_counting(unit.book), len(unit.book.labels))
         fresh = self._fresh(unit)
-        late = [number for number in fresh if not unit.tickets[number].waiting or self._overdue(unit, number)]
+        if not self.replayed:
+            check_rewards(unit.book, fresh.values())
+        late = [number for number in fresh if self._late(unit, number)]
         counted = len(fresh)
         if fresh and unit.book.report_after is not None:
             hold = drawing.tell if unit.book.drawn else ageing.hold
@@ -133,28 +136,52 @@ class Tell(Operation[answers.Told]):
             counted -= len(late)
         elif fresh:
             self._count(unit, fresh, late)
-        return {"accepted": len(self.rewards), "counted": counted, "late": len(late), **unit.book.answer()}
+        told: answers.Told = {"accepted": len(self.rewards), "counted": counted, "late": len(late), "head": None,
+                              **unit.book.answer()}  # fmt: skip
+        return told
 
     def _fresh(self, unit: UnitOfWork) -> dict[int, float]:
         """The rewards that are not known yet."""
         fresh: dict[int, float] = {}
-        for number, reward in self.rewards:
-            if isinstance(number, str) and (unit.book.stopped or unit.book.decided):
-                continue  # the reward of a visitor who came after the stop
-            ticket = None if isinstance(number, str) else unit.tickets.get(number)
-            if isinstance(number, str) or ticket is None:
-                raise no_such_ticket(str(number))
+        for claim, reward in self.rewards:
+            if isinstance(claim, str):
+                if unit.book.decided or not unit.book.assigns:
+                    continue  # the reward of a visitor who came after the end
+                raise no_such_ticket(claim)
+            ticket, number = self._found(unit, claim), claim.number
+            if ticket.voided:
+                detail = f"The reward of ticket {number} was voided; a ticket cannot be told again after that"
+                raise Refusal(409, "Reward voided", detail, ticket=str(number))
             known = fresh.get(number) if ticket.reward is None else ticket.reward
             if known is None:
                 fresh[number] = reward
             elif known != reward:
-                detail = f"Ticket {number} already has reward {known!r}, got {reward!r}"
-                raise Refusal(409, "Reward already known", detail, ticket=str(number), reward=known)
+                shown = tickets.shown(*claim)
+                detail = f"Ticket {shown} already has reward {known!r}, got {reward!r}"
+                raise Refusal(409, "Reward already known", detail, ticket=shown, reward=known)
         return fresh
 
-    def _overdue(self, unit: UnitOfWork, number: int) -> bool:
-        expires_at = unit.tickets[number].expires_at
-        return expires_at is not None and expires_at < unit.at
+    def _found(self, unit: UnitOfWork, claim: Claim) -> Ticket:
+        """A ticket, if the history that this server has gave it out."""
+        ticket = unit.tickets.get(claim.number)
+        if self.replayed and ticket is not None:
+            return ticket
+        if claim.token is not None:
+            if ticket is None or ticket.token is None or not tickets.same(claim.token, ticket.token):
+                raise tickets.lost(claim)
+            return ticket
+        if ticket is None and not unit.restores:
+            raise no_such_ticket(str(claim.number))
+        if ticket is None or ticket.token is not None or unit.restores:
+            raise tickets.lost(claim)
+        if ticket.reward is None and self._late(unit, claim.number):
+            raise tickets.expired(claim)
+        return ticket
+
+    def _late(self, unit: UnitOfWork, number: int) -> bool:
+        """Whether a ticket's lease has ended, or it is of age."""
+        ticket = unit.tickets[number]
+        return not ticket.waiting or (ticket.expires_at is not None and ticket.expires_at < unit.at)
 
     def _count(self, unit: UnitOfWork, fresh: dict[int, float], late: list[int]) -> None:
         numbers, rewards = list(fresh), list(fresh.values())
@@ -164,111 +191,12 @@ class Tell(Operation[answers.Told]):
         try:
             unit.book.tell(arms, rewards, expired, len(late))  # checks all rewards before it counts one
         except ValueError as error:
-            raise _refused(error, unit.book, observed) from None
+            raise refused(error, unit.book, observed) from None
         data = {"tickets": numbers, "arms": arms, "rewards": rewards, "late": late, "expired": expired}
         unit.log("told", data)
         for number, reward in fresh.items():
             unit.tickets[number] = unit.tickets[number]._replace(waiting=False, reward=reward)
             unit.told.append({"of_experiment": unit.experiment, "of_number": number, "new_reward": reward})
-
-
-@dataclass
-class Batch(Operation[answers.Reported]):
-    """Sufficient statistics of trials that were assigned elsewhere."""
-
-    pulls: list[int] = field(default_factory=list)
-    sums: list[float] = field(default_factory=list)
-    squares: list[float] | None = None
-    policy: int | None = None
-    quota: bool = False
-
-    def key_names(self) -> list[str]:
-        """Its own name, and that of its policy."""
-        return super().key_names() + ([] if self.policy is None else [policy_key(self.experiment, self.policy)])
-
-    def act(self, unit: UnitOfWork) -> answers.Reported:
-        """Count it once."""
-        assert self.key is not None
-        if unit.book.drawn:
-            self._check_drawn(unit)
-        elif unit.book.report_after is not None:
-            raise invalid(
-                "batches need an experiment without report_after: they do not say when their rewards are of age"
-            )
-        trials = sum(self.pulls)
-        if before := unit.keyed.get(self.key):
-            if before != self._data(unit):
-                raise _key_used("batch name", "other pulls or sums", "these")
-            return {"accepted": trials, "counted": 0, **unit.book.answer()}
-        observed = unit.book.observed
-        try:
-            unit.book.tell_batch(self.pulls, self.sums, self.squares, self._probabilities(unit))  # all or nothing
-        except ValueError as error:
-            raise _refused(error, unit.book, observed) from None
-        unit.log("batch", self._data(unit), self.key)
-        return {"accepted": trials, "counted": trials, **unit.book.answer()}
-
-    def _data(self, unit: UnitOfWork) -> dict[str, Any]:
-        data: dict[str, Any] = {"pulls": self.pulls, "sums": self.sums}
-        data |= {} if self.squares is None else {"squares": self.squares}
-        return data | {"policy": self.policy} if unit.book.drawn else data
-
-    def _check_drawn(self, unit: UnitOfWork) -> None:
-        """Refuse what was not drawn at random from a policy that this experiment published."""
-        if self.quota:
-            raise invalid(
-                "stopping rule design_based needs trials that were drawn at random: draw every arm with its "
-                "probability in the policy, and not by quotas"
-            )
-        if self.policy is None:
-            raise invalid(
-                "policy must be given with the stopping rule design_based: the version of the policy that the batch "
-                "was drawn from, as GET policy returned it"
-            )
-        if policy_key(self.experiment, self.policy) not in unit.keyed:
-            raise invalid(f"policy must be a version that this experiment published, got {self.policy}")
-
-    def _probabilities(self, unit: UnitOfWork) -> list[float] | None:
-        if not unit.book.drawn or self.policy is None:
-            return None
-        found: list[float] = unit.keyed[policy_key(self.experiment, self.policy)]["probabilities"]
-        return found
-
-
-@dataclass
-class Publish(Operation[answers.Policy]):
-    """Probabilities from which others draw, under a version that their batches name."""
-
-    trials: int = 1000
-    seconds: float = 60.0
-
-    def act(self, unit: UnitOfWork) -> answers.Policy:
-        """Publish them, unless nothing has happened since the last version."""
-        book = unit.book
-        if book.stopped:
-            raise stopped(book)
-        if book.published is None or book.published["version"] != book.version:
-            version = book.version + 1
-            book.publish(version, self.trials)
-            assert book.published is not None
-            unit.log("published", book.published, policy_key(self.experiment, version))
-        return published(book, self.seconds)
-
-
-def published(book: Book, seconds: float) -> answers.Policy:
-    """The last policy that was published."""
-    assert book.published is not None
-    return {
-        "version": book.published["version"],
-        "trials": book.published["trials"],
-        "seconds": seconds,
-        "probabilities": dict(zip(book.labels, book.published["probabilities"], strict=True)),
-    }
-
-
-def policy_key(experiment: str, version: int) -> str:
-    """The name of a version of the policy in the log."""
-    return f"{experiment}:policy:{version}"
 
 
 @dataclass
@@ -306,47 +234,43 @@ class Expire(Operation[int]):
 
 @dataclass
 class Look(Operation[None]):
-    """Decide if a cycle has ended and the evidence is enough; every other operation does so first, too."""
+    """Decide or end, if a cycle has ended or the deadline has passed; every other operation does so first, too."""
 
     def act(self, unit: UnitOfWork) -> None:
         """Nothing more."""
 
 
-def _end_cycle(unit: UnitOfWork) -> None:
-    """Decide with what was counted up to the end of the cycle, if there is one between the last event and now.
+@dataclass
+class Close(Operation[answers.Closed]):
+    """End the experiment permanently. Closing it again changes nothing."""
 
-    Without cycles, after the minimum duration, this is so before every operation: then it is logged if it decides.
-    """
-    book = unit.book
-    was = book.decided, book.stopped
-    repeated = book.cycles is not None and book.cycles.length is None
-    if book.decide_if_due(unit.at) and (book.decided or not repeated):
-        unit.log("looked", {"decided": book.decided})
-        unit.milestones(*was)
+    def act(self, unit: UnitOfWork) -> answers.Closed:
+        """Freeze the answer."""
+        if not unit.book.closed:
+            unit.book.close()
+            assert unit.book.final is not None
+            unit.log("closed", unit.book.final.to_dict())
+        return {**unit.book.answer(), "head": None}
 
 
 @dataclass
-class Close(Operation[answers.Answer]):
-    """End the experiment permanently. Closing it again changes nothing."""
+class Restore(Operation[None]):
+    """Log that the experiment comes from a backup: what happened after the backup was made is lost."""
 
-    def act(self, unit: UnitOfWork) -> answers.Answer:
-        """Freeze the answer."""
-        if unit.book.closed is None:
-            unit.book.close()
-            unit.log("closed", unit.book.closed or {})
-        return unit.book.answer()
+    def act(self, unit: UnitOfWork) -> None:
+        """From now on bare numbers are no tickets any more: they may be those of the lost history."""
+        unit.restores += 1
+        unit.log("restored", {"restores": unit.restores})
 
 
-def stopped(book: Book) -> Refusal:
-    """409: no more trials are given out."""
-    arm = book.recommendation
-    if book.decided:
-        how = "was closed" if book.closed is not None else "has stopped"
-        detail = f"The experiment {how}; its recommendation is {arm!r}"
-    else:
-        ahead = "no arm was ahead" if arm is None else f"{arm!r} was ahead"
-        detail = f"The experiment was closed without a decision; {ahead}"
-    return Refusal(409, "The experiment is over", detail, **book.answer())
+def read_ticket(ticket: str) -> Claim | str:
+    """What a client sends as a ticket; its name if it was given out after the end."""
+    if ticket in (WINNER, LEADER):
+        return ticket
+    claim = tickets.read(ticket)
+    if claim is None:
+        raise no_such_ticket(ticket)
+    return claim
 
 
 def no_such_ticket(ticket: str) -> Refusal:
@@ -354,15 +278,5 @@ def no_such_ticket(ticket: str) -> Refusal:
     return Refusal(404, "No such ticket", f"This experiment has no ticket {ticket!r}", ticket=ticket)
 
 
-def _refused(error: ValueError, book: Book, before: int) -> Exception:
-    """422 if nothing was counted; else the error itself, as it is ours and the book will be discarded."""
-    counted = int(book.identifier.status().observed.sum())
-    return invalid(str(error)) if counted == book.observed == before else error
-
-
 def _shown(n: int, serve_winner: bool, **_: Any) -> str:
     return f"an ask of n = {n}{' with serve_winner' if serve_winner else ''}"
-
-
-def _key_used(name: str, before: str, now: str) -> Refusal:
-    return Refusal(409, "Key already used", f"This {name} was already used for {before}, got {now}")

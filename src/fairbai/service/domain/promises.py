@@ -1,9 +1,9 @@
 """What an experiment guarantees about the shares of its arms, and how far it ever was from keeping it.
 
-Floors, ceilings and group floors that are known in advance are tracked at every assigned trial. That costs next to
+Floors and ceilings of arms and groups that are known in advance are tracked at every assigned trial. That costs next to
 nothing: an arm is furthest behind its floor just before it is pulled, and furthest above its ceiling just after.
-Learned floors are guaranteed at the stop only. So are all floors if trials are assigned elsewhere (batches), and in the
-trials after the decision, which settle what is still owed.
+Learned floors, and those of groups that overlap, are guaranteed at the stop only. So are all floors if trials are
+assigned elsewhere (batches), and in the trials after the decision, which settle what is still owed.
 """
 
 import math
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fairbai.identifier import Identifier
-from fairbai.problems.rates import Bounded, Constant
+from fairbai.problems.rates import Bounded, Constant, Group, Overlapping
 from fairbai.sampling import Bounds
 
 ROUNDING = 1e-6  # trials
@@ -29,6 +29,8 @@ class Promises:
         ceilings: The ceiling of every arm; empty if there are none.
         group: The number of every arm's group, or -1; empty if there are none.
         group_floors: The floor of every group.
+        group_ceilings: The ceiling of every group; empty if there are none.
+        overlapping: Groups that may overlap, such as levels of factors; their floors hold at the stop.
         allowed: The proved bounds of the rule; infinite if it promises nothing for single trials.
         watched: Whether there is anything to track.
         batched: Whether some trials were assigned elsewhere.
@@ -40,14 +42,20 @@ class Promises:
         self.ceilings: list[float] = []
         self.group: list[int] = []
         self.group_floors: list[float] = []
+        self.group_ceilings: list[float] = []
+        self.overlapping = [Group.of(one) for one in rates.groups] if isinstance(rates, Overlapping) else []
         if isinstance(rates, Bounded):
             limits = rates.limits(arms)
             self.floors, self.ceilings = limits.floors.tolist(), limits.ceilings.tolist()
             self.group = limits.groups.astype(int).tolist()
-            self.group_floors = limits.group_floors.tolist()[: max(self.group) + 1]
+            groups = max(self.group) + 1
+            self.group_floors = limits.group_floors.tolist()[:groups]
+            self.group_ceilings = limits.group_ceilings.tolist()[:groups] if limits.group_ceilings.min() < 1.0 else []
         elif isinstance(rates, Constant):
             self.floors = rates.floors(np.zeros(arms)).tolist()
-        bounds = identifier.sampling.bounds(rates, arms) if isinstance(rates, Constant) else None
+        bounds = None
+        if isinstance(rates, Constant) and not isinstance(rates, Overlapping):
+            bounds = identifier.sampling.bounds(rates, arms)
         self._every_path = bounds is not None
         self.allowed = bounds or _anything(arms, len(self.group_floors))
         self.watched = bool(self.ceilings) or any(self.floors or [])
@@ -57,14 +65,16 @@ class Promises:
         self._trials, self._counts = 0, [0] * arms
         self._groups = [0] * len(self.group_floors)
         self._behind, self._above = [0.0] * arms, [0.0] * len(self.ceilings)
-        self._groups_behind = [0.0] * len(self.group_floors)
+        self._groups_behind, self._groups_above = [0.0] * len(self.group_floors), [0.0] * len(self.group_ceilings)
 
     def to_dict(self) -> dict[str, Any] | None:
         """What cannot be computed from the counts; None if nothing is tracked."""
         if not self.watched:
             return None
         form: dict[str, Any] = {"behind": self._behind, "batched": self.batched}
-        return form if not self.ceilings else {**form, "above": self._above, "groups": self._groups_behind}
+        if self.ceilings:
+            form |= {"above": self._above, "groups": self._groups_behind}
+        return form | ({"groups_above": self._groups_above} if self.group_ceilings else {})
 
     def restore(self, form: dict[str, Any] | None, counts: list[int], decided: bool) -> None:
         """Continue from what ``to_dict`` returned, with the trials of every arm."""
@@ -74,6 +84,7 @@ class Promises:
         self._behind, self.batched = form["behind"], form["batched"]
         self._broken = any(map(_exceeds, self._behind, self.allowed.behind))
         self._above, self._groups_behind = form.get("above", self._above), form.get("groups", self._groups_behind)
+        self._groups_above = form.get("groups_above", self._groups_above)
         self._add(counts)
 
     # --- what happens -------------------------------------------------------------------------------------------
@@ -101,6 +112,9 @@ class Promises:
             lag = self.group_floors[group] * self._trials - self._groups[group]
             self._groups_behind[group] = max(self._groups_behind[group], lag)
             self._groups[group] += 1
+            if self.group_ceilings:
+                lead = self._groups[group] - self.group_ceilings[group] * (self._trials + 1)
+                self._groups_above[group] = max(self._groups_above[group], lead)
 
     def assign_batch(self, pulls: list[int]) -> None:
         """Count trials that were assigned elsewhere; their order is unknown, so only before and after are compared."""
@@ -111,6 +125,15 @@ class Promises:
         self._add(pulls)
         for arm, ceiling in enumerate(self.ceilings):
             self._above[arm] = max(self._above[arm], self._counts[arm] - ceiling * self._trials)
+        for group, ceiling in enumerate(self.group_ceilings):
+            lead = self._groups[group] - ceiling * self._trials
+            self._groups_above[group] = max(self._groups_above[group], lead)
+
+    def release(self, arm: int) -> None:
+        """Guarantee an arm nothing from here on: it is switched off."""
+        if self.floors is not None:
+            self._behind = self.behind()
+            self.floors[arm] = 0.0
 
     def freeze(self) -> None:
         """Stop tracking: from here on, what is owed is settled."""
@@ -143,6 +166,10 @@ class Promises:
             return list(self._groups_behind)
         return _worst(self._groups_behind, self.group_floors, self._trials, self._groups)
 
+    def groups_above(self) -> list[float]:
+        """How many trials each group was above its ceiling, at worst; empty if no group has one."""
+        return list(self._groups_above)
+
     @property
     def on_every_path(self) -> bool:
         """Whether something is guaranteed at every trial, and not only at the stop."""
@@ -151,17 +178,19 @@ class Promises:
     @property
     def none(self) -> bool:
         """Whether nothing is guaranteed."""
-        return self.floors is not None and not self.watched
+        return self.floors is not None and not self.watched and not self.overlapping
 
     def beyond(self, counts: list[float]) -> list[float]:
-        """By how many trials these counts exceed each ceiling and fall short of each group floor."""
+        """By how many trials these counts exceed each ceiling, and miss the floor and the ceiling of each group."""
         trials = sum(counts)
         above = [count - ceiling * trials for count, ceiling in zip(counts, self.ceilings, strict=False)]
         groups = [0.0] * len(self.group_floors)
         for count, group in zip(counts, self.group, strict=False):
             if group >= 0:
                 groups[group] += count
-        return above + [floor * trials - count for floor, count in zip(self.group_floors, groups, strict=True)]
+        above += [floor * trials - count for floor, count in zip(self.group_floors, groups, strict=True)]
+        above += [one.floor * trials - sum(counts[arm] for arm in one.numbers) for one in self.overlapping]
+        return above + [count - ceiling * trials for ceiling, count in zip(self.group_ceilings, groups, strict=False)]
 
     def kept_on_every_path(self) -> bool:
         """Whether the rule stayed within its proved bounds at every trial."""
@@ -169,7 +198,9 @@ class Promises:
             return not self._broken
         allowed, trials = self.allowed, self._trials
         if self.ceilings and (
-            any(map(_exceeds, self.above(), allowed.above)) or any(map(_exceeds, self.groups_behind(), allowed.groups))
+            any(map(_exceeds, self.above(), allowed.above))
+            or any(map(_exceeds, self.groups_behind(), allowed.groups))
+            or any(map(_exceeds, self.groups_above(), allowed.groups_above))
         ):
             return False
         lags = () if self._frozen else zip(self.floors or (), self._counts, allowed.behind, strict=True)
@@ -178,7 +209,7 @@ class Promises:
 
 def _anything(arms: int, groups: int) -> Bounds:
     """The bounds of a rule that promises nothing for single trials."""
-    return Bounds([math.inf] * arms, [math.inf] * arms, [math.inf] * groups)
+    return Bounds([math.inf] * arms, [math.inf] * arms, [math.inf] * groups, [math.inf] * groups)
 
 
 def _exceeds(value: float, bound: float) -> bool:

@@ -8,6 +8,8 @@ from typing_extensions import TypedDict
 from fairbai.compiling.tier import Tier
 from fairbai.service.domain.answers import exact
 
+Role = Literal["reader", "writer", "admin"]
+
 
 class Shape(BaseModel):
     """A JSON object with exactly these members."""
@@ -19,11 +21,103 @@ class Shape(BaseModel):
 class Session(TypedDict):
     """The key that a request came with."""
 
-    role: Literal["reader", "writer", "admin"]
+    key: Annotated[str, Field(description="its id")]
+    role: Role
     name: str
+    project: Annotated[str | None, Field(description="null: a server admin, who sees all projects")]
     csrf: Annotated[str, Field(description="send it as X-CSRF-Token with requests that use the cookie")]
     version: Annotated[str, Field(description="the version of fairbai")]
     demo: Annotated[str | None, Field(description="the id of the demo experiment, if there is one")]
+
+
+@exact
+class Key(TypedDict):
+    """A key, without its secret."""
+
+    id: str
+    role: Role
+    name: str
+    project: Annotated[str | None, Field(description="null: a server admin, who sees all projects")]
+    created_at: str
+    expires_at: Annotated[str | None, Field(description="null: never")]
+    used_at: Annotated[str | None, Field(description="the last use, to about a minute; null: not used yet")]
+    revoked_at: str | None
+
+
+@exact
+class Keys(TypedDict):
+    """Keys, oldest first."""
+
+    keys: list[Key]
+
+
+@exact
+class CreatedKey(TypedDict):
+    """A key that was just created."""
+
+    key: Annotated[str, Field(description="in full: it is shown only once")]
+    id: str
+
+
+@exact
+class Revoked(TypedDict):
+    """A key that was revoked."""
+
+    revoked: Annotated[str, Field(description="its id")]
+
+
+@exact
+class Project(TypedDict):
+    """A project."""
+
+    name: str
+
+
+@exact
+class Projects(TypedDict):
+    """The projects that a key can see."""
+
+    projects: list[Project]
+
+
+@exact
+class Deleted(TypedDict):
+    """What is kept of an experiment that was deleted."""
+
+    id: str
+    project: str
+    name: str
+    deleted_at: str
+    deleted_by: Annotated[str | None, Field(description="the id of a key; null: the server, after its retention")]
+    events: Annotated[int, Field(description="how many its log had")]
+    head: Annotated[str | None, Field(description="the hash of the last of them")]
+
+
+@exact
+class Deletions(TypedDict):
+    """Deleted experiments, newest first."""
+
+    deletions: list[Deleted]
+
+
+@exact
+class Delivery(TypedDict):
+    """An announcement to a webhook."""
+
+    id: str
+    event: Literal["decision", "stop", "doubt", "deadline"]
+    at: str
+    attempts: int
+    delivered_at: str | None
+    next_at: Annotated[str | None, Field(description="of the next attempt; null: delivered, or given up")]
+    error: Annotated[str | None, Field(description="of the last attempt")]
+
+
+@exact
+class Deliveries(TypedDict):
+    """Announcements, newest first."""
+
+    deliveries: list[Delivery]
 
 
 class PlannedArm(Shape):
@@ -61,6 +155,13 @@ class Price(Shape):
     ratio: float
 
 
+class PlannedRegret(Shape):
+    """What trials of other arms than the best forgo, in the unit of the rewards."""
+
+    until_decision: float
+    floors: float = Field(description="of that what the floors alone forgo")
+
+
 class Planned(Shape):
     """What an experiment will cost, about."""
 
@@ -68,6 +169,7 @@ class Planned(Shape):
     allocation: list[PlannedArm]
     trials: PlannedTrials
     quantiles: Quantiles
+    regret: PlannedRegret
     price: Price
     days: PlannedTrials | None
     figures: dict[str, dict[str, Any]] = Field(description="for plotly: price and allocation")
@@ -96,3 +198,4 @@ class Problem(BaseModel):
     title: str
     status: int
     detail: str
+    request_id: Annotated[str | None, Field(description="what the server's log calls the request")] = None

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from fastapi import Request
+from starlette.types import Scope
 
 from fairbai.service.domain.refusals import Refusal, no_such_experiment
 from fairbai.service.http.forms import Form
@@ -67,12 +68,29 @@ def check_role(endpoint: Any, method: str, role: str) -> None:
         )
 
 
+async def check_project(scope: Scope, experiment: str) -> None:
+    """Refuse an experiment of another project, in the same words as one that does not exist.
+
+    One may be deleted again, which changes nothing.
+    """
+    project = scope["project"]
+    if project is None:
+        return
+    found = await scope["app"].state.service.project_of(experiment, deleted=scope["method"] == "DELETE")
+    if found != project:
+        raise no_such_experiment(experiment)
+
+
 async def admit(request: Request) -> None:
-    """Check the role of the key, and the form of an experiment's id: some databases reject arbitrary text."""
+    """Check the role and the project of the key, and the form of an experiment's id.
+
+    Some databases reject arbitrary text.
+    """
     scope = request.scope
     if scope["role"] is not None:  # which only addresses that are open to everybody have
         check_role(scope["endpoint"], scope["method"], scope["role"])
-    if scope["path"].startswith(PREFIX):
-        experiment = scope["path_params"].get("experiment", "")
-        if not ID.fullmatch(experiment):
-            raise no_such_experiment(experiment)
+    experiment = scope["path_params"].get("experiment", "")
+    if (experiment or scope["path"].startswith(PREFIX)) and not ID.fullmatch(experiment):
+        raise no_such_experiment(experiment)
+    if experiment:
+        await check_project(scope, experiment)

@@ -5,18 +5,21 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
+from starlette.types import Scope
 
 from fairbai import __version__
-from fairbai.service.domain import answers
+from fairbai.service.domain import answers, audit_answers
 from fairbai.service.domain.encoding import parse
 from fairbai.service.domain.refusals import Refusal
 from fairbai.service.http import answers as http_answers
 from fairbai.service.http import forms, planning, sessions, views
 from fairbai.service.http.calls import call
+from fairbai.service.http.heavy import heavy_of
 from fairbai.service.http.replay import Replays
 from fairbai.service.http.routes import json_answer, service_of
 from fairbai.service.http.streams import Streams
-from fairbai.service.storage.keys import Keyring, find_key, key_id
+from fairbai.service.storage.keyring import Keyring
+from fairbai.service.storage.projects import DEFAULT_PROJECT
 
 router = APIRouter(prefix="/v1", tags=["dashboard"])
 HTML: dict[str, Any] = {"content": {"text/html": {"schema": {"type": "string"}}}}
@@ -25,17 +28,18 @@ HTML: dict[str, Any] = {"content": {"text/html": {"schema": {"type": "string"}}}
 @router.get("/session", response_model=http_answers.Session)
 async def session(request: Request) -> Response:
     """The key of this request, and what a page needs to use it."""
-    service = service_of(request)
-    token, _ = sessions.token_of(dict(request.scope["headers"]))
-    key = await run_in_threadpool(find_key, service.database, key_id(token))
-    assert key is not None  # or the request would have been refused
+    service, scope = service_of(request), request.scope
+    headers = dict(scope["headers"])
+    key = await sessions.identify(service.keyring, scope, headers)
     return json_answer(
         {
+            "key": key.id,
             "role": key.role,
             "name": key.name,
-            "csrf": sessions.csrf_token(token),
+            "project": key.project,
+            "csrf": sessions.csrf_token(sessions.token_of(scope, headers)[0]),
             "version": __version__,
-            "demo": service.demo,
+            "demo": service.demo if key.project in (None, DEFAULT_PROJECT) else None,
         },
         headers={"Cache-Control": "no-store"},
     )
@@ -46,7 +50,8 @@ async def session(request: Request) -> Response:
 async def plan(request: Request) -> Response:
     """Estimate what an experiment will cost: its trials, the price of its floors, the shares of its arms."""
     form = parse(forms.Plan, await request.body())
-    return json_answer(await run_in_threadpool(planning.planned, form))
+    key = request.scope.get("key") or request.scope["role"]
+    return json_answer(await heavy_of(request).plan(key, lambda: planning.planned(form)))
 
 
 # --- one experiment ---------------------------------------------------------------------------------------------
@@ -55,27 +60,29 @@ async def plan(request: Request) -> Response:
 @router.get("/experiments/{experiment}/figures", response_model=answers.Figures)
 async def figures(request: Request, experiment: str) -> Response:
     """The charts of an experiment, for plotly."""
-    return json_answer(await run_in_threadpool(views.figures, service_of(request).reader, experiment))
+    reader = service_of(request).reader
+    return json_answer(await heavy_of(request).run(lambda: views.figures(reader, experiment)))
 
 
 @router.get("/experiments/{experiment}/summary", response_model=answers.Summary)
 async def summary(request: Request, experiment: str) -> Response:
     """The experiment in one sentence."""
-    return json_answer(await run_in_threadpool(views.summary, service_of(request).reader, experiment))
+    reader = service_of(request).reader
+    return json_answer(await heavy_of(request).run(lambda: views.summary(reader, experiment)))
 
 
-@router.get("/experiments/{experiment}/audit", response_model=answers.Audit)
+@router.get("/experiments/{experiment}/audit", response_model=audit_answers.Audit)
 async def audit(request: Request, experiment: str) -> Response:
     """What was guaranteed, and whether it was kept."""
-    replay = replays_of(request).result(experiment)
-    return json_answer(await run_in_threadpool(views.audit, service_of(request).reader, experiment, replay))
+    replay, reader = replays_of(request).result(experiment), service_of(request).reader
+    return json_answer(await heavy_of(request).run(lambda: views.audit(reader, experiment, replay)))
 
 
 @router.get("/experiments/{experiment}/report", response_class=Response, responses={200: HTML})
 async def report(request: Request, experiment: str) -> Response:
     """A report as one self-contained HTML file."""
-    replay = replays_of(request).result(experiment)
-    page = await run_in_threadpool(views.report, service_of(request).reader, experiment, replay)
+    replay, reader = replays_of(request).result(experiment), service_of(request).reader
+    page = await heavy_of(request).run(lambda: views.report(reader, experiment, replay))
     headers = {
         "Content-Disposition": f'attachment; filename="fairbai-{experiment}.html"',
         "Content-Security-Policy": "sandbox",  # it is a file to download, not one of our pages
@@ -89,16 +96,14 @@ async def report(request: Request, experiment: str) -> Response:
 async def stream(request: Request, experiment: str) -> Response:
     """The status whenever it changes, as server-sent events."""
     streams: Streams = request.app.state.streams
-    keyring = service_of(request).keyring
-    token, _ = sessions.token_of(dict(request.scope["headers"]))
-    address = request.client.host if request.client else ""
-    return await streams.open(experiment, lambda: _good(keyring, token, address))
+    keyring, scope = service_of(request).keyring, request.scope
+    return await streams.open(experiment, scope["key"], lambda: _good(keyring, scope))
 
 
-async def _good(keyring: Keyring, token: str, address: str) -> bool:
-    """Whether a key is still valid; as for requests, remembered for a few seconds."""
+async def _good(keyring: Keyring, scope: Scope) -> bool:
+    """Whether a key or a session is still valid; as for requests, remembered for a few seconds."""
     try:
-        return bool(keyring.recall(token) or await run_in_threadpool(keyring.role, token, address))
+        return bool(await sessions.identify(keyring, scope, dict(scope["headers"])))
     except Refusal:
         return False
 

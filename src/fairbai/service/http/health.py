@@ -8,7 +8,6 @@ from fairbai.compiling.tier import tier
 from fairbai.service.domain.refusals import unavailable
 from fairbai.service.http.answers import Health, Readiness
 from fairbai.service.service import Service
-from fairbai.service.storage.failures import DatabaseError
 from fairbai.service.storage.metrics import Metrics
 
 router = APIRouter(tags=["health"])
@@ -22,14 +21,10 @@ async def healthz() -> Health:
 
 @router.get("/readyz")
 async def readyz(request: Request) -> Readiness:
-    """Whether the database answers and the writer works, and how the kernels run."""
+    """Whether the database answers and the writer can write, in time, and how the kernels run."""
     service: Service = request.app.state.service
-    if not service.writer.alive:
-        raise unavailable("Nothing can be written: restart the service")
-    try:
-        await run_in_threadpool(service.database.ping)
-    except DatabaseError:
-        raise unavailable("The database does not answer") from None
+    if (trouble := await service.probe.trouble()) is not None:
+        raise unavailable(trouble)
     return {"status": "ready", "kernels": await run_in_threadpool(tier)}
 
 

@@ -2,58 +2,29 @@
 
 import logging
 import re
-import time
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fairbai.service.domain.refusals import Refusal, failed, invalid
+from fairbai.service.domain.refusals import Refusal, failed, invalid, unavailable
 from fairbai.service.http import sessions
-from fairbai.service.http.calls import ID, PREFIX, check_role
+from fairbai.service.http.calls import ID, PREFIX, check_project, check_role
 from fairbai.service.http.problems import problem
+from fairbai.service.http.quotas import Quota
 from fairbai.service.service import Service
 from fairbai.service.storage.failures import TROUBLE, of_database
-from fairbai.service.storage.metrics import Metrics
+from fairbai.service.storage.keys import Key
+from fairbai.service.storage.limits import Limits
 
 log = logging.getLogger("fairbai.service")
 
+SMALL = 65_536  # bytes of a body that is not counted: uvicorn keeps as much of every request
+MAX_DIGITS = 18  # of a length; Python takes long to read longer ones
+
 GetService = Callable[[], Service]
-
-
-class CountRequests:
-    """Counts and times requests, by route and status."""
-
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and count how it ended."""
-        began, status = time.perf_counter(), 500
-
-        async def counted(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self._app(scope, receive, counted)
-        finally:
-            method, path = _named(scope, status)
-            self._metrics.count(method, path, status, time.perf_counter() - began)
-
-
-def _named(scope: Scope, status: int) -> tuple[str, str]:
-    """The method and route of a request; text that the client made up is not kept."""
-    route: Any = scope.get("route")
-    if route is None:  # no such address
-        return "other", "none"
-    return ("other" if status == 405 else scope["method"]), route.path
 
 
 class AnswerRefusals:
@@ -73,65 +44,82 @@ class AnswerRefusals:
 
 
 class Authenticate:
-    """Finds the role of the key that a request came with, as ``scope["role"]``; None at addresses open to everybody."""
+    """Finds who sent a request: the id of their key, its role and its project, as members of the scope.
 
-    def __init__(self, app: ASGIApp, service: GetService) -> None:
-        self._app, self._service = app, service
+    All are None at addresses open to everybody. The project of a server admin is None, too.
+    """
+
+    def __init__(self, app: ASGIApp, service: GetService, quota: Quota) -> None:
+        self._app, self._service, self._quota = app, service, quota
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its role; refuse it without a valid key."""
+        """Pass the request on with its role; refuse it without a valid key, or if the key sends too many."""
         path: str = scope["path"]
-        is_open = not path.startswith(PREFIX) and sessions.OPEN.fullmatch(path)
-        scope["role"] = None if is_open else await self._role(scope)
+        scope["key"] = scope["role"] = scope["project"] = None
+        if path.startswith(PREFIX) or not sessions.OPEN.fullmatch(path):
+            key = await self._identify(scope)
+            scope["key"], scope["role"], scope["project"] = key.id, key.role, key.project
+            self._quota.take(key.id)
         await self._app(scope, receive, send)
 
-    async def _role(self, scope: Scope) -> str:
-        keyring, headers = self._service().keyring, dict(scope["headers"])
+    async def _identify(self, scope: Scope) -> Key:
+        headers = dict(scope["headers"])
         try:
-            token, by_cookie = sessions.token_of(headers)
-            role = keyring.recall(token)
-            if role is None:
-                address = scope["client"][0] if scope.get("client") else ""
-                role = await run_in_threadpool(keyring.role, token, address)
+            return await sessions.identify(self._service().keyring, scope, headers)
         except Refusal as refusal:
             raise sessions.sign_in_first(refusal, scope, headers) from None
-        if by_cookie:
-            sessions.check_csrf(scope["method"], headers, token)
-        return role
 
 
 class LimitBody:
-    """Refuses bodies of more than ``max_bytes``."""
+    """Refuses bodies that are too large, or too large together; they are kept in memory until they are complete."""
 
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
-        self._app, self._max_bytes = app, max_bytes
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self._app, self._limits = app, limits
+        self._held = 0  # bytes of bodies that are being received
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, with a limit to what can be received."""
         headers = dict(scope["headers"])
+        most = self._limits.open_body_bytes if scope["role"] is None else self._limits.body_bytes
         stated = headers.get(b"content-length")
-        if stated is None or b"transfer-encoding" in headers:  # which would count, and not the length
-            await self._app(scope, self._limited(receive), send)
-            return
-        if not stated.isdigit() or int(stated) > self._max_bytes:
-            raise self._too_large()
-        await self._app(scope, receive, send)  # the server reads no more than was stated
+        exact = stated is not None and b"transfer-encoding" not in headers  # which would count, and not the length
+        if stated is not None and exact:
+            if not stated.isdigit() or len(stated) > MAX_DIGITS or int(stated) > most:
+                raise _too_large(most)
+            if int(stated) <= SMALL:
+                await self._app(scope, receive, send)  # the server reads no more than was stated
+                return
+        limited = _Limited(receive, most, self._hold)
+        try:
+            await self._app(scope, limited, send)
+        finally:
+            self._held -= limited.got
 
-    def _limited(self, receive: Receive) -> Receive:
-        got = 0
+    def _hold(self, size: int) -> None:
+        if self._held + size > self._limits.bodies_bytes:
+            raise unavailable("Too many large requests are being received")
+        self._held += size
 
-        async def limited() -> Message:
-            nonlocal got
-            message = await receive()
-            got += len(message.get("body", b""))
-            if got > self._max_bytes:
-                raise self._too_large()
-            return message
 
-        return limited
+class _Limited:
+    """What a request can receive."""
 
-    def _too_large(self) -> Refusal:
-        return Refusal(413, "Request too large", f"A request may have at most {self._max_bytes:,} bytes")
+    def __init__(self, receive: Receive, most: int, hold: Callable[[int], None]) -> None:
+        self._receive, self._most, self._hold = receive, most, hold
+        self.got = 0
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        size = len(message.get("body", b""))
+        if self.got + size > self._most:
+            raise _too_large(self._most)
+        self._hold(size)
+        self.got += size
+        return message
+
+
+def _too_large(most: int) -> Refusal:
+    return Refusal(413, "Request too large", f"A request here may have at most {most:,} bytes")
 
 
 class FastLane:
@@ -140,31 +128,40 @@ class FastLane:
     Args:
         app: The application.
         routes: POST routes at ``/v1/experiments/{experiment}/<name>`` that need nothing but the request and the id.
+        flag: The POST route that evaluates a flag; without a query it needs nothing but the request and the key.
     """
 
-    def __init__(self, app: FastAPI, routes: Iterable[APIRoute]) -> None:
+    def __init__(self, app: FastAPI, routes: Iterable[APIRoute], flag: APIRoute) -> None:
         self._app = app
         self._routes = {route.path.rpartition("/")[2]: route for route in routes}
         self._path = re.compile(f"{PREFIX}({ID.pattern})/({'|'.join(self._routes)})")
+        self._flag, self._flags = flag, flag.path.removesuffix("{key}")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Call an endpoint, or pass the request on."""
-        found = self._path.fullmatch(scope["path"]) if scope["method"] == "POST" else None
-        if found is None:
+        path: str = scope["path"]
+        found = self._path.fullmatch(path) if scope["method"] == "POST" else None
+        scope["app"] = self._app
+        if found is not None:
+            given, name = found.groups()
+            route = self._routes[name]
+            check_role(route.endpoint, "POST", scope["role"])
+            await check_project(scope, given)
+        elif scope["method"] == "POST" and path.startswith(self._flags) and not scope.get("query_string"):
+            given, route = path.removeprefix(self._flags), self._flag
+            check_role(route.endpoint, "POST", scope["role"])
+        else:
             await self._app(scope, receive, send)
             return
-        experiment, name = found.groups()
-        route = scope["route"] = self._routes[name]
-        scope["app"] = self._app
-        check_role(route.endpoint, "POST", scope["role"])
+        scope["route"] = route
         try:
-            response = await route.endpoint(QuickRequest(scope, receive), experiment)
+            response = await route.endpoint(QuickRequest(scope, receive), given)
         except (Refusal, *TROUBLE):
             raise
         except ClientDisconnect:  # half a request must not be taken for a whole one
             raise invalid("The request ended before its body was complete") from None
         except Exception:
-            log.exception("%s failed", name)
+            log.exception("%s failed", route.name)
             raise failed() from None
         await response(scope, receive, send)
 

@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 
 from fairbai.service.http.answers import Problem
 from fairbai.service.http.calls import Call, call_of, role_of
-from fairbai.service.http.trials import MAX_KEY
+from fairbai.service.http.idempotency import MAX_KEY
 
 ABOUT = "Live experiments that find the best arm while every arm is guaranteed a minimum share of the trials."
 ERRORS = {
@@ -17,10 +17,11 @@ ERRORS = {
     "403": "The key's role does not allow this call",
     "413": "The request is too large",
     "422": "The request is invalid",
-    "429": "Too many wrong keys",
+    "429": "Too many requests of this key, or too many wrong keys",
     "503": "Temporarily unavailable; it is safe to repeat the request",
 }
-NOT_FOUND = {"404": "No such experiment or ticket"}
+NOT_FOUND = {"404": "No such experiment, ticket, project or key"}
+GONE = {"410": "A ticket of a history that was lost, or an expired one of an earlier version"}
 CONFLICT = {"409": "Not possible in the experiment's current state, or the key was already used"}
 FULL = {"507": "The database's disk is full"}
 KEY_PARAMETER = {
@@ -40,8 +41,11 @@ def document(app: FastAPI, routes: Iterable[APIRoute]) -> dict[str, Any]:
         schemas.pop("HTTPValidationError", None)  # ours are problems
         schemas.pop("ValidationError", None)
         _add_schema(schemas, Problem)
-        found["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-        found["security"] = [{"key": []}]
+        found["components"]["securitySchemes"] = {
+            "key": {"type": "http", "scheme": "bearer"},
+            "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+        }
+        found["security"] = [{"key": []}, {"header": []}]
         for route in routes:
             if route.include_in_schema:
                 for method in route.methods or ():
@@ -58,13 +62,16 @@ def _complete(operation: dict[str, Any], schemas: dict[str, Any], route: APIRout
     declared, role = call_of(route.endpoint), role_of(route.endpoint, method)
     operation["x-role"] = role
     _add_body(operation, schemas, declared)
-    errors = ERRORS | (NOT_FOUND if "experiment" in route.path else {})
+    errors = ERRORS | (NOT_FOUND if "experiment" in route.path or "{" in route.path else {})
     if method != "GET" and role != "reader":  # it changes something
         errors |= CONFLICT | FULL
     elif "{experiment}" in route.path:
         errors |= CONFLICT
+    errors |= GONE if route.path.endswith("/tell") else {}
     schema = {"$ref": "#/components/schemas/Problem"}
     for status, about in sorted(errors.items()):
+        if int(status) in route.responses:
+            continue  # which has its own form here
         content = {"application/problem+json": {"schema": schema}}
         operation["responses"][status] = {"description": about, "content": content}
 

@@ -4,16 +4,30 @@ from typing import Any
 
 from fairbai.charts.plans import figures
 from fairbai.planning import Plan, plan
+from fairbai.problems.families import Family, Gaussian
+from fairbai.problems.short_forms import family_of
+from fairbai.service.domain.ranges import check_scale
 from fairbai.service.domain.refusals import invalid
+from fairbai.service.domain.wording import by_label
 from fairbai.service.http import forms
+from fairbai.service.http.fields import DAY
 
 
 def planned(form: forms.Plan) -> dict[str, Any]:
     """The answer to a plan; a Refusal says what is wrong with an invalid one."""
     try:
-        return _answer(plan(_means(form), form.family, form.rates, form.delta, form.arms, form.daily), form.drifts)
+        _check_family(family_of(form.family))
+        given = (form.family, form.rates, form.delta, form.arms, form.daily)
+        return _answer(plan(_means(form), *given, **form.question()), form.drifts)
     except ValueError as error:
-        raise invalid(str(error)) from None
+        raise invalid(by_label(str(error), form.arms)) from None
+
+
+def _check_family(family: Family) -> None:
+    check_scale(family)
+    if isinstance(family, Gaussian) and family.unknown_variance and family.guess is None:
+        example = '{"kind": "gaussian", "variance": null, "guess": 4.0}'
+        raise ValueError(f"guess must be given to plan with an unknown variance, such as {example}")
 
 
 def _means(form: forms.Plan) -> list[float]:
@@ -25,7 +39,8 @@ def _means(form: forms.Plan) -> list[float]:
         return form.means
     if form.difference is None or form.baseline is None:
         raise ValueError("means must be given, or difference and baseline")
-    return [form.baseline] * (len(form.arms) - 1) + [form.baseline + form.difference]
+    better = form.difference if form.goal == "max" else -form.difference
+    return [form.baseline] * (len(form.arms) - 1) + [form.baseline + better]
 
 
 def _answer(found: Plan, drifts: bool | None) -> dict[str, Any]:
@@ -44,6 +59,7 @@ def _answer(found: Plan, drifts: bool | None) -> dict[str, Any]:
         "allocation": [{name: arm[key] for name, key in names.items()} for arm in form["arms"]],
         "trials": {**form["trials"], "drift_proof": trials},
         "quantiles": form["quantiles"],
+        "regret": form["regret"],
         "price": {"trials": found.proved - found.without_floors, "ratio": found.proved / found.without_floors},
         "days": days and {**days, "drift_proof": None if trials is None else trials / (found.per_day or 1.0)},
         "figures": figures(found),
@@ -53,7 +69,8 @@ def _answer(found: Plan, drifts: bool | None) -> dict[str, Any]:
 
 
 def _drift_proof(found: Plan) -> dict[str, Any]:
-    """The stop for traffic that changes, and as what it counts tickets without a reward: as the least there is."""
+    """The stop for traffic that changes, and as what it counts tickets without a reward: nothing, or the worst."""
     assert found.design_based is not None
-    silence = max(0.0, found.instance.family.low)
-    return {"stopping": found.design_based.to_dict(), "report_after": forms.DAY, "silence": silence}
+    family, goal = found.instance.family, found.instance.question.goal
+    silence = family.high if goal == "min" and family.kind == "bounded" else max(0.0, family.low)
+    return {"stopping": found.design_based.to_dict(), "report_after": DAY, "silence": silence}

@@ -10,18 +10,25 @@ from starlette.responses import Response
 
 from fairbai.service.domain.encoding import encode
 from fairbai.service.domain.refusals import Refusal, failed, invalid
+from fairbai.service.domain.wording import worded
 from fairbai.service.http.pages import pages
-from fairbai.service.storage.failures import TROUBLE, of_database
+from fairbai.service.http.tracing import request_id
+from fairbai.service.storage.failures import TROUBLE, DatabaseError, of_database, of_file
+
+DATA = ("application/json", "application/problem+json")
 
 
 def problem(refusal: Refusal) -> Response:
     """The response that tells a refusal."""
-    body = encode(refusal.to_dict())
+    name = request_id.get()
+    body = encode({**refusal.to_dict(), **({"request_id": name} if name else {})})
     headers = {"X-Content-Type-Options": "nosniff", **refusal.headers}
     return Response(body, refusal.status, headers, media_type="application/problem+json")
 
 
-async def _refused(_: Request, error: Any) -> Response:
+async def _refused(request: Request, error: Any) -> Response:
+    if error.status == 404 and _for_people(request):
+        return await pages.not_found(request)
     return problem(error)
 
 
@@ -31,7 +38,8 @@ async def _disconnected(_: Request, error: Any) -> Response:
 
 async def _not_valid(_: Request, error: Any) -> Response:
     first = error.errors()[0]
-    return problem(invalid(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"))
+    (_, *where) = first["loc"]  # query, path or header, and the name there
+    return problem(invalid(worded({**first, "loc": where}, {where[0]: None})))
 
 
 async def _http(request: Request, error: Any) -> Response:
@@ -46,8 +54,22 @@ async def _http(request: Request, error: Any) -> Response:
 
 
 def _for_people(request: Request) -> bool:
-    """Whether a browser asks for a page, and not a program for data."""
-    return "text/html" in request.headers.get("accept", "")
+    """Whether a browser asks for a page, and not a program for data: HTML is named, and JSON is not preferred."""
+    if request.method not in ("GET", "HEAD"):
+        return False
+    wanted = {}
+    for part in request.headers.get("accept", "").split(","):
+        kind, *parameters = (text.strip().lower() for text in part.split(";"))
+        wanted[kind] = next((_quality(text[2:]) for text in parameters if text.startswith("q=")), 1.0)
+    html = wanted.get("text/html", 0.0)
+    return html > 0.0 and html >= max(wanted.get(kind, 0.0) for kind in DATA)
+
+
+def _quality(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
 
 
 def _methods(request: Request) -> set[str]:
@@ -67,6 +89,10 @@ async def _no_database(request: Request, error: Any) -> Response:
     return problem(of_database(request.app.state.service.database.url, error))
 
 
+async def _no_file(_: Request, error: Any) -> Response:
+    return problem(of_file(error))
+
+
 async def _failed(_: Request, error: Any) -> Response:
     return problem(failed())
 
@@ -77,5 +103,6 @@ HANDLERS: dict[Any, Any] = {
     RequestValidationError: _not_valid,
     HTTPException: _http,
     **dict.fromkeys(TROUBLE, _no_database),
+    DatabaseError: _no_file,
     Exception: _failed,
 }

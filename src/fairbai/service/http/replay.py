@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from starlette.concurrency import run_in_threadpool
 
-from fairbai.service.domain.answers import Replayed
+from fairbai.service.domain.audit_answers import Replayed
 from fairbai.service.domain.refusals import unavailable
 from fairbai.service.http.streams import LimitedStream, told_to_stop
 from fairbai.service.reading.reader import row_of

@@ -12,17 +12,20 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairbai.service.domain.answers import Audit, Status, Summary
+from fairbai.service.domain.answers import Status, Summary
+from fairbai.service.domain.audit_answers import Audit
+from fairbai.service.domain.encoding import encode
 from fairbai.service.http.pages.pages import plotly_js
-from fairbai.service.reading.summary import percentage
+from fairbai.service.reading.words import moment, percentage
 
 HERE = Path(__file__).with_name("pages")
 EARLIER = "An earlier version created the experiment: only counts, sums and tickets were compared."
 TITLES = {
+    "effects": "Effects of the levels, with intervals valid for all of them at all times",
     "shares": "Shares of the trials",
     "means": "Means, with intervals valid at all times",
     "averages": "Averages over the experiment so far, with bands valid at all times",
-    "evidence": "Evidence and its threshold",
+    "evidence": "Evidence, in percent of what a decision needs, and confidence",
     "trials": "Trials over time",
 }
 
@@ -40,7 +43,18 @@ SETTINGS = {
     "silence": "Silence counts as",
     "cycle": "Decides at the end of every",
     "min_duration": "Decides not before",
+    "tolerance": "Tolerance",
+    "goal": "Goal",
+    "control": "Control",
+    "max_trials": "Trials at most",
+    "deadline": "Deadline",
+    "sample_ratio": "Level of the sample-ratio check",
+    "retention": "Kept after its end for",
+    "flag": "Flag",
+    "values": "Values of the arms",
+    "bulk": "Assigned when all flags are evaluated",
 }
+GOALS = {"max": "higher is better", "min": "lower is better"}
 
 
 class Parts(NamedTuple):
@@ -80,11 +94,13 @@ def written(status: Status, summary: Summary, audit: Audit, figures: dict[str, d
             f'<meta http-equiv="Content-Security-Policy" content="{parts.policy}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{name}</title>\n<style>\n{parts.style}</style></head><body>",
-            f'<header><h1>{name}</h1><p class="sentence">{escape(summary["sentence"])}</p></header>',
-            f"<section><h2>Arms</h2>{_arms(status)}</section>",
+            f'<header><h1>{name}</h1><p class="sentence">{escape(summary["headline"])}</p>',
+            f"<p>{escape(summary['more'])}</p><p>{escape(status['question'])}</p></header>",
+            _effects(status),
+            f"<section><h2>Arms</h2>{_arms(status)}{_learning_cost(summary)}</section>",
             charts,
             f"<section><h2>Guarantees</h2>{_audit(audit)}</section>",
-            f"<section><h2>Settings</h2>{_settings(status)}</section>",
+            f"<section><h2>Settings</h2>{_settings(status, audit)}</section>",
             f"<footer>Experiment {escape(status['id'])}, created {escape(status['created_at'])}, event "
             f"{status['version']:,} of its log. Made by fairbai {escape(audit['library'])}.</footer>",
             f'<script type="application/json" id="figures">{_data(figures)}</script>',
@@ -111,11 +127,50 @@ def _arms(status: Status) -> str:
             percentage(arm["floor"], 2),
             _number(arm.get("average", arm["mean"])),
             f"{_number(arm['interval'][0])} to {_number(arm['interval'][1])}",
+            _place(arm["arm"], arm["candidate"], status),
         ]
         for arm in status["arms"]
     ]
     reward = "Average reward" if "estimand" in status else "Mean reward"
-    return _table(["Arm", "Trials", "Rewards", "Share", "Floor", reward, "Interval"], rows)
+    return _table(["Arm", "Trials", "Rewards", "Share", "Floor", reward, "Interval", "Place"], rows)
+
+
+def _effects(status: Status) -> str:
+    """What every level adds, in an experiment with factors; else nothing."""
+    rows = [
+        [
+            f"{one['factor']}: {one['level']}",
+            _number(one["effect"]),
+            f"{_number(one['interval'][0])} to {_number(one['interval'][1])}",
+            percentage(one["share"], 2),
+            percentage(one["floor"], 2),
+        ]
+        for one in status.get("effects", [])
+    ]
+    heads = ["Level", "Difference from the average combination", "Interval", "Share", "Floor"]
+    return f"<section><h2>Effects</h2>{_table(heads, rows)}</section>" if rows else ""
+
+
+def _learning_cost(summary: Summary) -> str:
+    cost = summary["learning_cost"]
+    if cost is None:
+        return ""
+    low, high, sure = _number(cost["low"]), _number(cost["high"]), percentage(summary["target_confidence"])
+    limits = f" With {sure} confidence it is between {low} and {high}." if cost["high"] is not None else ""
+    return (
+        f"<p>What learning cost: about {_number(cost['estimate'])}, in the unit of the rewards. That is what the "
+        f"trials of the other arms forwent, by the estimated means, compared with the leading one in every trial; the "
+        f"floors alone would forgo about {_number(cost['floors'])}.{limits}</p>"
+    )
+
+
+def _place(arm: str, candidate: bool | None, status: Status) -> str:
+    """Where an arm is in the race."""
+    control = "control, " if arm == status["control"] else ""
+    if arm == status["recommendation"]:
+        return control + ("answer" if status["decided"] else "best guess" if status["stopped"] else "ahead")
+    left = "not excluded" if status["decided"] else "in the race"
+    return control + {None: "–", True: left, False: "excluded"}[candidate]
 
 
 def _audit(audit: Audit) -> str:
@@ -148,8 +203,8 @@ def _differences(count: int) -> str:
     return "no differences" if count == 0 else f"{count} difference{'' if count == 1 else 's'}"
 
 
-def _settings(status: Status) -> str:
-    labels, config = [arm["arm"] for arm in status["arms"]], status["config"]
+def _settings(status: Status, audit: Audit) -> str:
+    labels, config = [arm["arm"] for arm in status["arms"]], audit["settings"]
     rows = [[SETTINGS.get(name, name), _setting(name, config[name], labels)] for name in config]
     return _table(["Setting", "Value"], rows, words=True)
 
@@ -164,6 +219,12 @@ def _setting(name: str, value: Any, labels: list[str]) -> str:
         return percentage(value)
     if name in ("lease", "report_after"):
         return f"{value:,g} s"
+    if name == "goal":
+        return GOALS[value]
+    if name in ("deadline", "max_trials"):
+        return moment(value) if name == "deadline" else f"{value:,}"
+    if name == "values":
+        return "; ".join(f"{label}: {encode(one)}" for label, one in value.items())
     if not isinstance(value, dict):
         return str(value)
     inner = [
@@ -176,19 +237,28 @@ def _setting(name: str, value: Any, labels: list[str]) -> str:
 def _parameter(name: str, value: Any, labels: list[str]) -> str:
     """A parameter of a rate or rule; lists of one number per arm are shown with the labels."""
     share = name in ("floor", "ceiling")
+    if name == "variance" and value is None:
+        return "unknown"
     if isinstance(value, list) and len(value) == len(labels) and not any(isinstance(one, dict) for one in value):
         shown = zip(labels, value, strict=True)
         return ", ".join(f"{label}: {_parameter(name, one, labels)}" for label, one in shown)
     if isinstance(value, list):
         return ", ".join(_parameter(name, one, labels) for one in value) or "none"
-    if isinstance(value, dict):  # a group: arms, by number, and their floor
-        arms = ", ".join(labels[arm] for arm in value.get("arms", []))
-        return f"{arms}: {percentage(value['floor'])}" if "floor" in value else str(value)
+    if isinstance(value, dict):  # a group: arms, by number, and what they get together
+        return _group(value, labels) if "floor" in value else str(value)
     if isinstance(value, bool) or value is None:
         return _setting(name, value, labels)
     if isinstance(value, int | float):
         return percentage(value) if share else f"{value:,.6g}"
     return str(value)
+
+
+def _group(form: dict[str, Any], labels: list[str]) -> str:
+    arms, floor = ", ".join(labels[arm] for arm in form["arms"]), percentage(form["floor"])
+    if "ceiling" not in form:
+        return f"{arms}: {floor}"
+    ceiling = percentage(form["ceiling"])
+    return f"{arms}: {floor} to {ceiling}" if form["floor"] > 0.0 else f"{arms}: at most {ceiling}"
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], words: bool = False) -> str:

@@ -1,6 +1,7 @@
 """The calls of the API. Bodies are parsed here and not by FastAPI: once, straight from bytes, with our own errors."""
 
 import secrets
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
@@ -8,17 +9,27 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from fairbai.service.domain import answers, operations
+from fairbai.service.domain import answers, edges, operations
 from fairbai.service.domain.book import Book, new_book
+from fairbai.service.domain.chain import head_text
 from fairbai.service.domain.encoding import encode, parse
+from fairbai.service.domain.ranges import check_scale
 from fairbai.service.domain.refusals import Refusal, invalid
-from fairbai.service.http import etags, forms
+from fairbai.service.domain.webhooks import check_allowed
+from fairbai.service.domain.wording import AN_ID, FLAG, PRINTABLE_OR_EMPTY, by_label
+from fairbai.service.http import accounts, etags, forms
+from fairbai.service.http.accounts import InProject
 from fairbai.service.http.calls import call
-from fairbai.service.http.trials import key_of, ticket_number
+from fairbai.service.http.fields import MAX_LABEL
+from fairbai.service.http.heavy import heavy_of
+from fairbai.service.http.idempotency import key_of
 from fairbai.service.reading import export, listing
 from fairbai.service.reading.history import points
+from fairbai.service.reading.reader import row_of
 from fairbai.service.reading.status import policy as policy_of
 from fairbai.service.service import Service
+from fairbai.service.storage.projects import DEFAULT_PROJECT
+from fairbai.service.writing.ledger import Origin
 
 router = APIRouter(prefix="/v1")
 NOSNIFF = {"X-Content-Type-Options": "nosniff"}  # names and labels are arbitrary text
@@ -62,29 +73,55 @@ def service_of(request: Request) -> Service:
     tags=["experiments"],
 )
 @call(body=forms.Experiment, keyed=True)
-async def create(request: Request) -> Response:
-    """Create an experiment."""
+async def create(request: Request, project: InProject = None) -> Response:
+    """Create an experiment, in the project of the key; a server admin may name another than ``default``."""
     form = parse(forms.Experiment, await request.body())
-    key = key_of(request)
+    origin = _origin(request, key_of(request), await accounts.chosen_project(request, project) or DEFAULT_PROJECT)
+    _check_webhook(form, service_of(request).webhooks.hosts)
     name, book = secrets.token_hex(8), await run_in_threadpool(_book, form)
-    experiment, found = await service_of(request).writer.submit(lambda ledger: ledger.create(name, book, key))
+    experiment, found = await service_of(request).writer.submit(lambda ledger: ledger.create(name, book, origin))
+    service_of(request).flags.forget()
     if experiment != name and not _same(form, found):
         raise Refusal(409, "Key already used", "This Idempotency-Key was already used for another experiment")
     return json_answer({"id": experiment, **found}, 201, {"Location": f"/v1/experiments/{experiment}"})
 
 
-def _book(form: forms.Experiment) -> Book:
+def _origin(request: Request, key: str | None, project: str) -> Origin:
+    """Where an experiment comes from. The names of calls belong to the key that made them.
+
+    Before there were projects they belonged to all keys, of which those that could create experiments are server
+    admins now: only these find experiments from then.
+    """
+    actor = request.scope["key"]
+    if key is None:
+        return Origin(project, actor)
+    return Origin(project, actor, f"{actor}:{key}", key if request.scope["project"] is None else None)
+
+
+def _check_webhook(form: forms.Experiment, hosts: Sequence[str]) -> None:
+    """Refuse an address that this server does not call."""
     try:
-        return new_book(form.config())
+        if form.webhook is not None:
+            check_allowed(form.webhook, hosts)
     except ValueError as error:
         raise invalid(str(error)) from None
+
+
+def _book(form: forms.Experiment) -> Book:
+    try:
+        book = new_book(form.config())
+        check_scale(book.identifier.family)
+    except ValueError as error:
+        raise invalid(by_label(str(error), form.arms)) from None
+    return book
 
 
 def _same(form: forms.Experiment, found: dict[str, Any]) -> bool:
     """Whether an experiment is the one that a form describes."""
     wanted = _book(form).config
     seed = found["seed"] if form.seed is None else form.seed
-    return {**wanted, "seed": seed} == found
+    same = {name: value for name, value in wanted.items() if name in found or name != "sample_ratio"}  # older lack it
+    return {**same, "seed": seed} == found
 
 
 @router.get("/experiments", response_model=answers.List, tags=["experiments"])
@@ -92,30 +129,40 @@ async def list_experiments(
     request: Request,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     after: Annotated[
-        str | None, Query(max_length=32, pattern="^[0-9a-f]+$", description="the `next` of the page before")
+        str | None, Query(max_length=32, pattern=AN_ID, description="the `next` of the page before")
     ] = None,
     state: answers.State | None = None,
     search: Annotated[
-        str, Query(max_length=forms.MAX_LABEL, pattern=r"^[^\x00-\x1f\x7f]*$", description="part of the name")
+        str, Query(max_length=MAX_LABEL, pattern=PRINTABLE_OR_EMPTY, description="part of the name")
     ] = "",
     sort: listing.Sort = "created",
     descending: bool = True,
+    outcome: Annotated[
+        listing.Outcome | None,
+        Query(
+            description="open: not ended; decided: has an answer, also if it was closed later; undecided: ended without"
+        ),
+    ] = None,
+    project: InProject = None,
+    flag: Annotated[str | None, Query(pattern=FLAG, description="only those with this flag")] = None,
 ) -> Response:
     """One page of experiments, by default newest first."""
-    order = (limit, after, state, search, sort, descending)
+    chosen = await accounts.chosen_project(request, project)
+    order = (limit, after, state, search, sort, descending, chosen, outcome, flag)
     return json_answer(await run_in_threadpool(listing.listed, service_of(request).database, *order))
 
 
 @router.get("/experiments/{experiment}", response_model=answers.Status, tags=["experiments"])
 async def status(request: Request, experiment: str) -> Response:
     """Everything that is known about an experiment."""
-    return json_answer(await run_in_threadpool(lambda: service_of(request).reader.read(experiment).status))
+    return json_answer(await heavy_of(request).run(lambda: service_of(request).reader.read(experiment).status))
 
 
-@router.post("/experiments/{experiment}/close", response_model=answers.Answer, tags=["experiments"])
+@router.post("/experiments/{experiment}/close", response_model=answers.Closed, tags=["experiments"])
 async def close(request: Request, experiment: str) -> Response:
     """End an experiment permanently. Rewards of pending tickets are still counted, but do not change the answer."""
-    return json_answer(await service_of(request).writer.submit(operations.Close(experiment)))
+    operation = operations.Close(experiment, actor=request.scope["key"])
+    return json_answer(await service_of(request).writer.submit(operation))
 
 
 # --- trials -----------------------------------------------------------------------------------------------------
@@ -126,10 +173,25 @@ async def close(request: Request, experiment: str) -> Response:
 async def ask(request: Request, experiment: str) -> Response:
     """Tickets for the next trials, each with its arm."""
     form = parse(forms.Ask, await request.body())
+    if form.unit is not None:
+        return QuickAnswer(await _ask_by_unit(request, experiment, form.unit, form.serve_winner))
     key = key_of(request)
     name = None if key is None else f"{experiment}:ask:{key}"
-    operation = operations.Ask(experiment, name, form.n, form.serve_winner)
+    operation = operations.Ask(experiment, name, form.n, form.serve_winner, actor=request.scope["key"])
     return QuickAnswer(await service_of(request).writer.submit(operation))
+
+
+async def _ask_by_unit(request: Request, experiment: str, unit: str, serve_winner: bool) -> answers.Asked:
+    """The trial of a unit, or what it gets without one; repeating it changes nothing, with or without a key."""
+    visits = service_of(request).visits
+    found = await visits.assign(experiment, unit, serve_winner, request.scope["key"])
+    given: list[answers.Ticket] = []
+    if found["ticket"] is not None and found["arm"] is not None:
+        given.append({"ticket": found["ticket"], "arm": found["arm"]})
+        if "probability" in found:
+            given[0]["probability"] = found["probability"]
+    reason = found["reason"]
+    return {"tickets": given, "expires_at": found["expires_at"], "winner": reason == "winner", "reason": reason}
 
 
 @router.post("/experiments/{experiment}/tell", response_model=answers.Told, tags=["trials"])
@@ -137,8 +199,9 @@ async def ask(request: Request, experiment: str) -> Response:
 async def tell(request: Request, experiment: str) -> Response:
     """The rewards of tickets, all or none. Telling the same reward again changes nothing."""
     form = parse(forms.Tell, await request.body())
-    rewards = [(ticket_number(told.ticket), told.reward) for told in form.rewards]
-    return QuickAnswer(await service_of(request).writer.submit(operations.Tell(experiment, None, rewards)))
+    rewards = [(operations.read_ticket(told.ticket), told.reward) for told in form.rewards]
+    operation = operations.Tell(experiment, None, rewards, actor=request.scope["key"])
+    return QuickAnswer(await service_of(request).writer.submit(operation))
 
 
 # --- edge mode --------------------------------------------------------------------------------------------------
@@ -154,12 +217,13 @@ async def policy(
     """The share of every arm in the next trials, for nodes that choose arms themselves."""
     service = service_of(request)
     seconds = service.settings.policy_seconds
-    book = await run_in_threadpool(lambda: service.reader.read(experiment).book)
-    if book.drawn:
-        found = await service.writer.submit(operations.Publish(experiment, None, trials, seconds))
+    reading = await run_in_threadpool(lambda: service.reader.read(experiment))
+    if reading.book.drawn:
+        operation = edges.Publish(experiment, None, trials, seconds, actor=request.scope["key"])
+        found = await service.writer.submit(operation)
         tag = f'"{found["version"]}"'
     else:
-        tag, found = await run_in_threadpool(policy_of, book, trials, seconds)
+        tag, found = await run_in_threadpool(policy_of, reading.row, reading.book, trials, seconds)
     headers = {"ETag": tag, "Cache-Control": f"private, max-age={int(seconds)}"}
     if etags.known(tag, if_none_match):
         return Response(status_code=304, headers=headers)
@@ -180,7 +244,8 @@ async def batches(request: Request, experiment: str) -> Response:
     sums = [float(form.sums.get(label, 0.0)) for label in labels]
     squares = None if form.squares is None else [float(form.squares.get(label, 0.0)) for label in labels]
     name, quota = f"{experiment}:batch:{form.batch}", form.draws == "quota"
-    operation = operations.Batch(experiment, name, pulls, sums, squares, form.policy, quota)
+    given = (pulls, sums, squares, form.policy, quota, form.seed)
+    operation = edges.Batch(experiment, name, *given, actor=request.scope["key"])
     return json_answer(await service.writer.submit(operation))
 
 
@@ -198,6 +263,13 @@ async def events(
     disposition = f'attachment; filename="{experiment}.{form}"'
     headers = {**NOSNIFF, "Content-Disposition": disposition, "Cache-Control": "no-store"}
     return StreamingResponse(chunks, headers=headers, media_type=export.MEDIA[form])
+
+
+@router.get("/experiments/{experiment}/head", response_model=answers.Proof, tags=["log"])
+async def head(request: Request, experiment: str) -> Response:
+    """The number and the hash of the last event of the log."""
+    row = await run_in_threadpool(row_of, service_of(request).database, experiment)
+    return json_answer({"head": head_text(row.version, row.head)})
 
 
 @router.get("/experiments/{experiment}/history", response_model=answers.History, tags=["log"])

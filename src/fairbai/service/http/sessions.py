@@ -1,7 +1,6 @@
-"""How people sign in: their key is in a cookie, which other sites cannot use.
+"""How people sign in: their cookie holds the token of a session, which other sites cannot use.
 
-There is no table of sessions. The cookie holds the key itself, so revoking a key ends the session too, and roles mean
-the same for people and programs.
+A session has the role and the project of the key that opened it, and ends with it at the latest.
 """
 
 import hashlib
@@ -12,10 +11,13 @@ from urllib.parse import parse_qs, quote, urlsplit
 from starlette.types import Scope
 
 from fairbai.service.domain.refusals import Refusal, invalid
-from fairbai.service.storage.keys import unauthorized
+from fairbai.service.storage.keyring import Keyring
+from fairbai.service.storage.keys import Key, unauthorized
 
 COOKIE = "fairbai"
+SECURE_COOKIE = "__Host-fairbai"  # which browsers take from, and send to, this host alone, and only by TLS
 CSRF_HEADER = b"x-csrf-token"
+KEY_HEADER = b"x-api-key"  # as OpenFeature's providers and many gateways send keys
 PAGE = re.compile("/|/plan|/experiments(/[0-9a-f]{1,32}(/audit)?)?")
 OPEN = re.compile("/healthz|/sign-in|/sign-out|/static/.*|/favicon.ico")
 # where a sign-in may lead: an address of this server that no browser reads as another host
@@ -24,32 +26,58 @@ LOCAL = re.compile(r"/(?!/)[A-Za-z0-9/_.~-]*(\?[A-Za-z0-9=&%_.~+-]*)?")
 Headers = dict[bytes, bytes]
 
 
-def token_of(headers: Headers) -> tuple[str, bool]:
-    """The key of a request, and whether it came in the cookie; the Authorization header takes precedence."""
+def cookie_name(scope: Scope) -> str:
+    """The cookie of a session; a request by TLS neither gets nor heeds one that others could have set."""
+    return SECURE_COOKIE if scope.get("scheme") == "https" else COOKIE
+
+
+async def identify(keyring: Keyring, scope: Scope, headers: Headers) -> Key:
+    """The key of who sent a request; raises a Refusal without a valid key or session, or without a CSRF token."""
+    token, by_cookie = token_of(scope, headers)
+    if not by_cookie:
+        return await keyring.key(token, address_of(scope))
+    key = await keyring.session(token)
+    check_csrf(scope["method"], headers, token)
+    return key
+
+
+def address_of(scope: Scope) -> str:
+    """The address that a request came from."""
+    return scope["client"][0] if scope.get("client") else ""
+
+
+def token_of(scope: Scope, headers: Headers) -> tuple[str, bool]:
+    """The key or session of a request, and whether it is one.
+
+    The Authorization header takes precedence, then X-API-Key: a page may hold a cookie beside its key.
+    """
     given = headers.get(b"authorization")
     if given is not None:
         scheme, _, token = given.decode("latin-1").partition(" ")
         if scheme.lower() == "bearer" and token:
             return token, False
-    elif token := _cookie(headers):
+    elif token := headers.get(KEY_HEADER, b"").decode("latin-1"):
+        return token, False
+    elif token := session_token(scope, headers):
         return token, True
-    raise unauthorized("The Authorization header must be 'Bearer <key>'")
+    raise unauthorized("A request needs a key: the header 'Authorization: Bearer <key>' or 'X-API-Key: <key>'")
 
 
-def _cookie(headers: Headers) -> str:
-    parts = headers.get(b"cookie", b"").decode("latin-1").split(";")
-    return next((value for name, _, value in (part.strip().partition("=") for part in parts) if name == COOKIE), "")
+def session_token(scope: Scope, headers: Headers) -> str:
+    """What the cookie of a session holds; empty if there is none."""
+    wanted, parts = cookie_name(scope), headers.get(b"cookie", b"").decode("latin-1").split(";")
+    return next((value for name, _, value in (part.strip().partition("=") for part in parts) if name == wanted), "")
 
 
-def csrf_token(key: str) -> str:
+def csrf_token(session: str) -> str:
     """What a page must send beside the cookie: only those who can read our answers know it."""
-    return hmac.new(key.encode(), b"fairbai csrf", hashlib.sha256).hexdigest()
+    return hmac.new(session.encode(), b"fairbai csrf", hashlib.sha256).hexdigest()
 
 
-def check_csrf(method: str, headers: Headers, key: str) -> None:
+def check_csrf(method: str, headers: Headers, session: str) -> None:
     """Refuse a change that another site may have made the browser send."""
     given = headers.get(CSRF_HEADER, b"")
-    if method not in ("GET", "HEAD") and not hmac.compare_digest(given, csrf_token(key).encode()):
+    if method not in ("GET", "HEAD") and not hmac.compare_digest(given, csrf_token(session).encode()):
         detail = "A request with the cookie needs the header X-CSRF-Token, which GET /v1/session returns"
         raise Refusal(403, "Session token missing", detail)
 

@@ -1,11 +1,13 @@
 """Server-sent events: the status of an experiment whenever it changes.
 
 Streams poll the database once per second, in threads, and share what they find. They end when the server is told to
-stop, which would otherwise wait for them forever, and soon after their key is revoked.
+stop, which would otherwise wait for them forever, and soon after their key or session has ended.
 """
 
 import asyncio
+import logging
 import signal
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import lru_cache
 from typing import Any
@@ -16,8 +18,12 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from fairbai.service.domain.encoding import encode
-from fairbai.service.domain.refusals import no_such_experiment, unavailable
+from fairbai.service.domain.refusals import Refusal, no_such_experiment, unavailable
+from fairbai.service.http.quotas import too_many
 from fairbai.service.reading.reader import Reader
+from fairbai.service.reading.words import count
+from fairbai.service.storage.deletions import PRESENT
+from fairbai.service.storage.failures import TROUBLE, explained
 from fairbai.service.storage.schema import experiments
 
 MAX_STREAMS = 100  # per worker
@@ -25,17 +31,20 @@ EVERY = 1.0  # seconds between two polls
 HEARTBEAT = 15.0  # seconds of silence after which a comment keeps proxies from closing the connection
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
+log = logging.getLogger("fairbai.service")
+
 
 class Streams:
     """The streams of a worker.
 
     Args:
         reader: Reads the experiments.
+        per_key: How many a key may have open at once.
     """
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._open = 0
+    def __init__(self, reader: Reader, per_key: int = MAX_STREAMS) -> None:
+        self._reader, self._per_key = reader, per_key
+        self._open: Counter[str] = Counter()  # by key
         self._closing = False
         self._event = lru_cache(maxsize=MAX_STREAMS)(self._status_event)
 
@@ -43,27 +52,44 @@ class Streams:
         """End all of them."""
         self._closing = True
 
-    async def open(self, experiment: str, good: Callable[[], Awaitable[bool]]) -> StreamingResponse:
+    async def open(self, experiment: str, key: str, good: Callable[[], Awaitable[bool]]) -> StreamingResponse:
         """A stream that ends when ``good`` says that its key is no longer valid; a Refusal if too many are open."""
         await run_in_threadpool(self._version, experiment)
-        if self._open >= MAX_STREAMS:
+        if self._open[key] >= self._per_key:
+            most = count(self._per_key, "stream")
+            raise too_many(f"A key may have at most {most} open at once; poll the status instead")
+        if self._open.total() >= MAX_STREAMS:
             raise unavailable(f"At most {MAX_STREAMS} streams may be open at once; poll the status instead")
-        self._open += 1
-        return LimitedStream(self._events(experiment, good), "text/event-stream", self._release)
+        self._open[key] += 1
+        return LimitedStream(self._events(experiment, good), "text/event-stream", lambda: self._release(key))
 
-    def _release(self) -> None:
-        self._open -= 1
+    def _release(self, key: str) -> None:
+        self._open[key] -= 1
+        if self._open[key] <= 0:
+            del self._open[key]
 
     @property
     def _ending(self) -> bool:
         return self._closing or told_to_stop()
 
     async def _events(self, experiment: str, good: Callable[[], Awaitable[bool]]) -> AsyncIterator[str]:
+        try:
+            async for event in self._polled(experiment, good):
+                yield event
+        except TROUBLE as error:  # it has begun, so that it can only end; browsers then connect again
+            log.warning("a stream ended: %s", explained(self._reader.database.url, error))
+
+    async def _polled(self, experiment: str, good: Callable[[], Awaitable[bool]]) -> AsyncIterator[str]:
         seen, silent = -1, 0.0
         while not self._ending and await good():
-            version = await run_in_threadpool(self._version, experiment)
-            if version != seen:
-                event, seen, over = await run_in_threadpool(self._event, experiment, version)
+            try:
+                version = await run_in_threadpool(self._version, experiment)
+                changed = None if version == seen else await run_in_threadpool(self._event, experiment, version)
+            except Refusal:  # it was deleted
+                yield "event: end\ndata: {}\n\n"
+                return
+            if changed is not None:
+                event, seen, over = changed
                 yield event
                 if over:
                     yield "event: end\ndata: {}\n\n"
@@ -77,7 +103,7 @@ class Streams:
 
     def _version(self, experiment: str) -> int:
         with self._reader.database.reader.connect() as connection:
-            statement = select(experiments.c.version).where(experiments.c.id == experiment)
+            statement = select(experiments.c.version).where(experiments.c.id == experiment, PRESENT)
             version: int | None = connection.execute(statement).scalar_one_or_none()
         if version is None:
             raise no_such_experiment(experiment)

@@ -1,20 +1,25 @@
 """What an experiment guaranteed, and whether it was kept."""
 
 from fairbai import __version__
-from fairbai.service.domain.answers import Audit, AuditedArm, AuditedGroup, Replayed, Status
+from fairbai.identifier.sentences import percent
+from fairbai.service.domain.answers import Status
+from fairbai.service.domain.audit_answers import Audit, AuditedArm, AuditedGroup, Replayed
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.cycles import cycle_name
-from fairbai.service.reading.listing import state_of
+from fairbai.service.domain.promises import Promises
 from fairbai.service.reading.reader import Reading
-from fairbai.service.reading.summary import (
-    closed_undecided,
-    count,
-    doubts_at_decision,
-    percentage,
-    quoted,
-    short_of_floor,
-    span,
-)
+from fairbai.service.reading.standing import CONTRADICTIONS, size_of
+from fairbai.service.reading.summary import doubts_at_decision, short_of_floor, voided_sentence
+from fairbai.service.reading.words import SURE_AT_ALL, count, moment, percentage, quoted, span
+
+FINISHED = {
+    "closed": "was closed by hand",
+    "deadline": "stopped at its deadline",
+    "max_trials": "stopped at the end of its budget",
+}
+SEEN = 0.005  # trials behind a floor that round to 0.01
+PRIVATE = {"webhook"}  # its address often holds a secret, and an audit is passed on
+ENDED = {"closed": "was closed", "deadline": "met its deadline", "max_trials": "had all trials of its budget"}
 
 
 def audited(reading: Reading, replay: Replayed | None) -> Audit:
@@ -25,7 +30,7 @@ def audited(reading: Reading, replay: Replayed | None) -> Audit:
     return {
         "id": status["id"],
         "name": status["name"],
-        "state": state_of(status["decided"], status["closed"]),
+        "state": status["state"],
         "created_at": status["created_at"],
         "version": status["version"],
         "library": __version__,
@@ -33,13 +38,18 @@ def audited(reading: Reading, replay: Replayed | None) -> Audit:
         "observed": status["observed"],
         "decided_after": None if decision is None or not book.decided else decision.round,
         "recommendation": status["recommendation"],
+        "ended_by": status["ended_by"],
+        "paused": status["paused"],
+        "confidence": status["confidence"],
+        "candidates": status["candidates"],
+        "question": status["question"],
         "promise": {
             "delta": config["delta"],
             "proved": status["proved"],
             "shares": "every trial" if book.promises.on_every_path else "the stop",
             "sentences": _promised(status, book),
         },
-        "settings": config,
+        "settings": {name: value for name, value in config.items() if name not in PRIVATE},
         "arms": _arms(status, book),
         "groups": _groups(status, book),
         "kept": kept,
@@ -78,7 +88,10 @@ def _arms(status: Status, book: Book) -> list[AuditedArm]:
 
 def _groups(status: Status, book: Book) -> list[AuditedGroup]:
     promises, trials = book.promises, max(1, status["trials"])
-    allowed, behind = promises.allowed.groups, promises.groups_behind()
+    none: list[float | None] = [None] * len(promises.group_floors)
+    allowed, behind, above = promises.allowed, promises.groups_behind(), promises.groups_above() or none
+    ceilings = promises.group_ceilings or [1.0] * len(none)
+    tops = allowed.groups_above if promises.on_every_path and promises.group_ceilings else none
     members = [
         [arm for arm, label in zip(status["arms"], promises.group, strict=True) if label == group]
         for group in range(len(promises.group_floors))
@@ -87,9 +100,12 @@ def _groups(status: Status, book: Book) -> list[AuditedGroup]:
         {
             "arms": [arm["arm"] for arm in members[group]],
             "floor": floor,
+            "ceiling": ceilings[group],
             "share": sum(arm["assigned"] for arm in members[group]) / trials,
             "behind": behind[group],
-            "behind_allowed": allowed[group] if promises.on_every_path else None,
+            "behind_allowed": allowed.groups[group] if promises.on_every_path else None,
+            "above": above[group],
+            "above_allowed": tops[group],
         }
         for group, floor in enumerate(promises.group_floors)
     ]
@@ -100,7 +116,7 @@ def _verdict(status: Status, book: Book, kept: bool | None) -> str:
         return "No shares were guaranteed."
     if kept is None:
         if status["stopped"]:
-            return "Its shares were guaranteed at the stop, and it was closed before."
+            return f"Its shares were guaranteed at the stop, and it {ENDED[book.cut_short or 'closed']} before."
         return "Its shares are guaranteed at the stop, which has not come yet."
     if not kept:
         return "A guaranteed share was not given."
@@ -109,7 +125,7 @@ def _verdict(status: Status, book: Book, kept: bool | None) -> str:
 
 def _promised(status: Status, book: Book) -> list[str]:
     promises, floors = book.promises, [arm["floor"] for arm in status["arms"]]
-    sentences = [_promised_error(status), *_times(status)]
+    sentences = [_promised_error(status, book), *_restrictions(status), *_times(status), *_limits(status)]
     if promises.none:
         return [*sentences, "No shares were guaranteed."]
     if promises.on_every_path:
@@ -117,10 +133,8 @@ def _promised(status: Status, book: Book) -> list[str]:
         bounds = [f"more than {max(allowed.behind):.2f} trials behind its floor ({span(floors)} of the trials)"]
         bounds += [f"more than {max(allowed.above):.2f} trials above its ceiling"] if promises.ceilings else []
         sentences.append(f"Until the decision, no arm is ever {', or '.join(bounds)}.")
-        if promises.group_floors:
-            sentences.append(
-                f"Until then, no group is ever more than {max(allowed.groups):.2f} trials behind its floor."
-            )
+        if groups := _promised_groups(promises):
+            sentences.append(f"Until then, no group is ever {', or '.join(groups)}.")
     learned = ", which are learned from the means," if promises.floors is None else ""
     limits = "the floors and ceilings" if promises.ceilings else "the floors"
     if book.identifier.settle:
@@ -132,6 +146,29 @@ def _promised(status: Status, book: Book) -> list[str]:
     return sentences
 
 
+def _restrictions(status: Status) -> list[str]:
+    """What interventions have made of the guarantee of the answer."""
+    sentences = []
+    if status["switched_off"]:
+        sentences.append("The answer is the best of the remaining arms: the others were switched off.")
+    if any(not one["after_decision"] for one in status["voids"]):
+        sentences.append(
+            "Rewards were voided before the decision: this holds if which ones does not depend on their values."
+        )
+    return sentences
+
+
+def _promised_groups(promises: Promises) -> list[str]:
+    """What is guaranteed about groups at every trial."""
+    allowed = promises.allowed
+    bounds = [f"more than {max(allowed.groups):.2f} trials behind its floor"] if any(promises.group_floors) else []
+    if promises.group_ceilings and allowed.groups_above:
+        held = zip(promises.group_ceilings, allowed.groups_above, strict=True)
+        most = max(bound for ceiling, bound in held if ceiling < 1.0)
+        bounds.append(f"more than {most:.2f} trials above its ceiling")
+    return bounds
+
+
 def _times(status: Status) -> list[str]:
     """When decisions are made, if not at any time."""
     cycle, least = status["config"].get("cycle"), status["config"].get("min_duration")
@@ -140,50 +177,104 @@ def _times(status: Status) -> list[str]:
     return [f"A decision is made only {' and '.join(when)}."] if cycle else [f"A decision is {w}." for w in when]
 
 
-def _promised_error(status: Status) -> str:
-    if status["closed"] and not status["decided"]:
-        return (
-            "The experiment was closed by hand, without a decision: nothing is guaranteed about the arm that was ahead."
-        )
+def _limits(status: Status) -> list[str]:
+    """When it ends, decided or not."""
+    when = [] if status["max_trials"] is None else [f"after {status['max_trials']:,} trials"]
+    when += [] if status["deadline"] is None else [f"on {moment(status['deadline'])}"]
+    return [f"It ends {' or '.join(when)} at the latest, with or without a decision."] if when else []
+
+
+def _promised_error(status: Status, book: Book) -> str:
+    if book.undecided_for_good:
+        return _promised_guess(status)
     what = "The recommendation" if status["decided"] else "A decision"
-    error = f"{what} is wrong with probability at most {percentage(status['config']['delta'])}"
-    if doubts_at_decision(status):
-        return f"{error} (the target; not proved, as the rewards contradict the declared family)."
+    error = f"{what} is wrong with probability at most {percentage(status['config']['delta'])}{_wrong(book)}"
+    if early := doubts_at_decision(status):
+        return f"{error} (the target; not proved, as {CONTRADICTIONS[early[0]['kind']]})."
     if not status["proved"]:
         return f"{error} (a heuristic target, not proved)."
     if "estimand" not in status:
         return f"{error} (proved, if the rewards of each arm do not change over time)."
+    best = "largest" if status["goal"] == "max" else "smallest"
     return (
         f"{error} (proved, however the rewards change over time). It is about {status['estimand']}: the arm with the "
-        "largest of these averages is best."
+        f"{best} of these averages is best."
+    )
+
+
+def _wrong(book: Book) -> str:
+    """What a wrong answer is, if it is not any but the arm with the highest mean."""
+    asked = book.identifier.question
+    if asked.control is not None:
+        control = quoted(book.labels[asked.control])
+        return (
+            f": not better than the control, {control}, or not within {size_of(asked)} of the best; or the control, "
+            f"though an arm is better by more than {size_of(asked)}"
+        )
+    if asked.tolerance is not None:
+        return f": not within {size_of(asked)} of the best"
+    return "" if asked.goal == "max" else ": not the arm with the lowest mean"
+
+
+def _promised_guess(status: Status) -> str:
+    """What is known about the best guess of an experiment that ended without a decision."""
+    ended = f"The experiment {FINISHED[status['ended_by'] or 'closed']} without a decision"
+    if status["confidence"] is None or status["recommendation"] is None:
+        return f"{ended}: nothing is guaranteed about the arm that was ahead."
+    how = f"a guess, with a confidence of {percent(status['confidence'])}"
+    how = how if status["confidence"] >= SURE_AT_ALL else "no more than a guess"
+    return (
+        f"{ended}: the arm that was ahead is {how}. However often you look, the probability that a wrong arm is ever "
+        f"named with a confidence above c is at most 1\u202f−\u202fc."
     )
 
 
 def _findings(status: Status, book: Book) -> list[str]:
     promises = book.promises
-    findings = [closed_undecided(status)] if book.closed_undecided else []
+    findings = [f"After {count(status['trials'], 'trial')}: {status['sentence']}"] if book.undecided_for_good else []
     if promises.watched and not promises.batched:
-        behind = promises.behind()
-        arm, until = behind.index(max(behind)), "close" if book.closed_undecided else "decision"
-        findings.append(
-            f"Before the {until}, {quoted(book.labels[arm])} was up to {behind[arm]:.2f} trials behind its floor; "
-            "no arm was further behind."
-        )
+        findings.append(_furthest_behind(book))
     if promises.batched:
         findings.append("Some trials were assigned outside the service, so the shares are judged at the stop.")
     if status["stopped"] and not promises.none:
         findings += _at_the_end(status, book)
-    return findings + _doubts(status)
+    return findings + _interventions(status) + _doubts(status)
+
+
+def _interventions(status: Status) -> list[str]:
+    """What people did to it: arms that were switched off, and rewards that were voided."""
+    sentences = []
+    for one in status["switched_off"]:
+        when = count(one["trial"], "trial")
+        sentences.append(
+            f"{quoted(one['arm'])} was switched off after {when}: {one['reason']}. Its floor ended there; the other "
+            "arms kept theirs, as shares of all trials."
+        )
+    return sentences + [voided_sentence(one, status["decided"]) for one in status["voids"]]
+
+
+def _furthest_behind(book: Book) -> str:
+    behind = book.promises.behind()
+    arm = behind.index(max(behind))
+    if book.undecided_for_good or book.decided:
+        when = f"Before the {'end' if book.undecided_for_good else 'decision'}"
+    else:
+        when = "So far"
+    if behind[arm] < SEEN:
+        return f"{when}, no arm was behind its floor."
+    named = f"{quoted(book.labels[arm])} was up to {behind[arm]:.2f} trials behind its floor"
+    return f"{when}, {named}; no arm was further behind."
 
 
 def _doubts(status: Status) -> list[str]:
-    """What speaks against the declared family, and what could not be tested."""
-    sentences = []
+    """What was tested and what speaks against it, and what could not be tested."""
+    sentences = [] if status["sample_ratio"] is None else [status["sample_ratio"]["sentence"]]
     for doubt in status["doubts"]:
         when = "after the decision" if doubt["after_decision"] else f"after {count(doubt['trial'], 'trial')}"
         sentences.append(f"{doubt['reason']} (found {when}).")
-    if doubts_at_decision(status):
-        sentences.append("For such rewards neither the error probability nor the intervals of the means are proved.")
+    if early := doubts_at_decision(status):
+        such = "rewards" if early[0]["kind"] == "family" else "trials"
+        sentences.append(f"For such {such} neither the error probability nor the intervals of the means are proved.")
     return sentences + [f"{hint}." for hint in status["hints"]]
 
 
@@ -193,6 +284,7 @@ def _at_the_end(status: Status, book: Book) -> list[str]:
     findings = [lacking if missing else "At the end, every arm has its floor, to less than one trial."]
     if promises.ceilings:
         kept = max(promises.beyond([arm["assigned"] for arm in arms])) < 1.0
-        met = "every ceiling and group floor is" if kept else "not every ceiling and group floor is"
+        groups = "group limit" if promises.group_ceilings else "group floor"
+        met = f"every ceiling and {groups} is" if kept else f"not every ceiling and {groups} is"
         findings.append(f"At the end, {met} met, to less than one trial.")
     return findings

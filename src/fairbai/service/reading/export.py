@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice, zip_longest
 from typing import Any
 
@@ -12,9 +14,14 @@ from fairbai.service.reading.reader import row_of
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.logs import part_of_log
 
-COLUMNS = ("sequence", "at", "kind", "ticket", "arm", "reward", "late", "pulls", "detail", "probability")
+COLUMNS = ("sequence", "at", "kind", "ticket", "arm", "reward", "late", "pulls", "detail", "probability", "actor")
 MAX_LINES = 5_000  # per piece
-FORMULA = ("=", "+", "-", "@")  # what a spreadsheet would take for a formula
+# What a spreadsheet would take for a formula: one of these characters at the beginning of a cell, also of one that it
+# makes itself, because in its language semicolons separate cells. Blanks and quotes before it do not help.
+SIGNS = "=+@\\-＝＋－＠"
+BLANK = r"[\s\"\u200b-\u200f\u2060\ufeff]*"
+FORMULA = re.compile(rf"(^|[;|\t\r\n])(?={BLANK}[{SIGNS}])")
+FORMULA_IN_JSON = re.compile(rf'([;|](?:\s|\\?")*)([{SIGNS}])')
 MEDIA = {
     "csv": "text/csv; charset=utf-8",
     "ndjson": "application/x-ndjson",
@@ -52,18 +59,24 @@ def _pieces(lines: Iterator[Line]) -> Iterator[list[Line]]:
 def _lines(row: Any, labels: list[str]) -> Iterator[Line]:
     """One line per ticket or arm of an event; a single line if it has none."""
     data = decode(row.data)
-    line = dict.fromkeys(COLUMNS) | {"sequence": row.sequence, "at": iso(row.at), "kind": row.kind}
+    line = dict.fromkeys(COLUMNS) | {"sequence": row.sequence, "at": iso(row.at), "kind": row.kind, "actor": row.actor}
     if row.kind == "asked":
         chances = data.get("probabilities", ())
         for number, (arm, chance) in enumerate(zip_longest(data["arms"], chances), data["first"]):
             yield line | {"ticket": str(number), "arm": labels[arm], "probability": chance}
-    elif row.kind == "told":
+    elif row.kind in ("told", "earned"):
         late = set(data["late"])
         for number, arm, reward in zip(data["tickets"], data["arms"], data["rewards"], strict=True):
             yield line | {"ticket": str(number), "arm": labels[arm], "reward": reward, "late": number in late}
     elif row.kind == "counted":
         for number, arm, reward in zip(data["tickets"], data["arms"], data["rewards"], strict=True):
             yield line | {"ticket": str(number), "arm": labels[arm], "reward": reward}
+    elif row.kind == "voided":
+        why = encode({"reason": data["reason"], "after_decision": data["after_decision"]})
+        for number, arm, reward in zip(data["tickets"], data["arms"], data["rewards"], strict=True):
+            yield line | {"ticket": str(number), "arm": labels[arm], "reward": reward, "detail": why}
+    elif row.kind == "switched_off":
+        yield line | {"arm": labels[data["arm"]], "detail": encode({"reason": data["reason"]})}
     elif row.kind == "expired":
         for number, arm in zip(data["tickets"], data["arms"], strict=True):
             yield line | {"ticket": str(number), "arm": labels[arm]}
@@ -76,7 +89,8 @@ def _lines(row: Any, labels: list[str]) -> Iterator[Line]:
         for label, chance in zip(labels, data["probabilities"], strict=True):
             yield line | {"arm": label, "probability": chance, "detail": encode({"policy": data["version"]})}
     else:
-        arm = data.get("recommendation")
+        arm, left = data.get("recommendation"), data.get("candidates")
+        data |= {} if left is None else {"candidates": [labels[one] for one in left]}
         yield line | {"arm": None if arm is None else labels[arm], "detail": encode(data)}
 
 
@@ -85,15 +99,27 @@ def _csv(pieces: Iterator[list[Line]]) -> Iterator[bytes]:
     writer = csv.DictWriter(buffer, COLUMNS)
     writer.writeheader()
     for lines in pieces:
-        writer.writerows(line | {"arm": _no_formula(line["arm"])} for line in lines)
+        writer.writerows(line | _harmless(line) for line in lines)
         yield buffer.getvalue().encode()
         buffer.seek(0)
         buffer.truncate()
 
 
-def _no_formula(label: str | None) -> str | None:
-    """A label that a spreadsheet shows rather than computes: it is arbitrary text."""
-    return f"'{label}" if label is not None and label.startswith(FORMULA) else label
+def _harmless(line: Line) -> Line:
+    """The cells of a line with users' text, such that a spreadsheet shows them rather than computes them."""
+    arm, detail = line["arm"], line["detail"]
+    return {"arm": None if arm is None else no_formula(arm), "detail": detail and _no_formula_in_json(detail)}
+
+
+@lru_cache(maxsize=1024)
+def no_formula(text: str) -> str:
+    """Text with an apostrophe before everything that could be the beginning of a formula."""
+    return FORMULA.sub(r"\1'", text)
+
+
+def _no_formula_in_json(text: str) -> str:
+    """JSON that means the same; only strings have semicolons."""
+    return FORMULA_IN_JSON.sub(lambda found: f"{found[1]}\\u{ord(found[2]):04x}", text)
 
 
 def _ndjson(pieces: Iterator[list[Line]]) -> Iterator[bytes]:

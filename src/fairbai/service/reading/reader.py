@@ -13,6 +13,7 @@ from fairbai.service.domain.book import Book
 from fairbai.service.domain.refusals import no_such_experiment
 from fairbai.service.reading.status import described
 from fairbai.service.storage.database import Database
+from fairbai.service.storage.deletions import PRESENT
 from fairbai.service.storage.schema import experiments
 
 MAX_READINGS = 32  # in memory
@@ -70,7 +71,7 @@ class Reader:
 def row_of(database: Database, experiment: str) -> Row[Any]:
     """The row of an experiment."""
     with database.reader.connect() as connection:
-        row = connection.execute(select(experiments).where(experiments.c.id == experiment)).one_or_none()
+        row = connection.execute(select(experiments).where(experiments.c.id == experiment, PRESENT)).one_or_none()
     if row is None:
         raise no_such_experiment(experiment)
     return row

@@ -12,7 +12,7 @@ from typing import TypedDict
 
 from sqlalchemy import select
 
-from fairbai.service.domain.answers import Replayed
+from fairbai.service.domain.audit_answers import Replayed
 from fairbai.service.domain.encoding import iso
 from fairbai.service.reading.verify import is_earlier, verify_experiment
 from fairbai.service.storage.database import Database, open_database

@@ -1,16 +1,20 @@
 """Where an experiment stands. Everything is read from the database, so only committed data is shown."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sqlalchemy import Row
 
 from fairbai.identifier import Status
 from fairbai.service.domain import answers
-from fairbai.service.domain.book import Book, finite, means, progress_of
+from fairbai.service.domain.book import Book
+from fairbai.service.domain.edges import seed_of
 from fairbai.service.domain.encoding import iso
-from fairbai.service.domain.operations import stopped
-from fairbai.stopping import DesignBased, Mixture, TwoSidedMixture
+from fairbai.service.domain.looking import finite, means, progress_of
+from fairbai.service.domain.operation import over, paused
+from fairbai.service.reading import standing
+from fairbai.service.reading.listing import state_of
+from fairbai.stopping import DesignBased, Mixture
 from fairbai.stopping.intervals import intervals
 
 MAX_FACTOR = 20  # of the trials so far: an estimate beyond that only says that it is too early for one
@@ -24,7 +28,8 @@ def described(row: Row[Any], book: Book, now: Status) -> answers.Status:
         book: What the row holds.
         now: The status of the book's identifier.
     """
-    pending = now.assigned - now.observed - np.array(book.expired)
+    pending = now.assigned - now.observed - np.array(book.expired) - np.array(book.voided)
+    candidates = standing.candidates_of(book, now)
     found: answers.Status = {
         "id": row.id,
         "name": row.name,
@@ -37,31 +42,67 @@ def described(row: Row[Any], book: Book, now: Status) -> answers.Status:
         "expired": sum(book.expired),
         "late": book.late,
         "held": book.held,
-        "arms": _arms(book, now, pending),
+        "voided": sum(one["tickets"] for one in book.voids),
+        "voids": cast(list[answers.VoidedThen], book.voids),
+        "switched_off": [cast(answers.SwitchedOffThen, {**one, "arm": book.labels[one["arm"]]}) for one in book.off],
+        "paused": book.paused,
+        "arms": _arms(book, now, pending, candidates),
         "glr": finite(now.glr),
         "threshold": finite(now.threshold),
         "progress": _progress(book, now),
-        "proved": now.proved and not book.closed_undecided,
+        "proved": now.proved and not book.undecided_for_good,
         "doubts": book.doubts(),
+        "sample_ratio": standing.sample_ratio(book),
         "hints": list(now.hints),
         "closed": row.closed,
+        "state": state_of(book.decided, book.stopped, row.closed),
+        "sentence": standing.standing_sentence(book, now),
+        "question": standing.question_sentence(book.identifier.question, book.labels),
         "decided": book.decided,
         "stopped": book.stopped,
         "recommendation": book.recommendation,
+        "ended_by": book.ended_by,
+        "confidence": standing.confidence_of(book, now),
+        "target_confidence": 1.0 - book.config["delta"],
+        "candidates": candidates,
+        "goal": book.identifier.question.goal,
+        "tolerance": book.identifier.question.tolerance,
+        "control": book.config.get("control"),
+        "max_trials": book.config.get("max_trials"),
+        "deadline": book.config.get("deadline"),
         "expected_trials_to_go": _to_go(book, now),
     }
     if book.cycles is not None:
         at = book.decides_at
         found["decides_at"] = None if at is None else iso(at)
         found["enough"] = _enough(book, now)
+    if book.marks.any:
+        found["units"] = book.marks.count
     if book.drawn:
         found["estimand"] = DesignBased.estimand
+    if now.effects:
+        found["effects"] = _effects(now)
     return found
 
 
+def _effects(now: Status) -> list[answers.Effect]:
+    total = max(1, int(now.assigned.sum()))
+    return [
+        {
+            "factor": one.factor,
+            "level": one.level,
+            "effect": finite(one.effect),
+            "interval": [finite(one.low), finite(one.high)],
+            "share": one.assigned / total,
+            "floor": one.floor,
+        }
+        for one in now.effects
+    ]
+
+
 def _progress(book: Book, now: Status) -> float | None:
-    """Evidence over threshold. After a close there is no way to go, and late rewards must not seem to complete it."""
-    if book.closed_undecided:
+    """Evidence over threshold. After the end there is no way to go, and late rewards must not seem to complete it."""
+    if book.undecided_for_good:
         return None
     return 1.0 if book.decided else progress_of(now)
 
@@ -80,15 +121,9 @@ def _to_go(book: Book, now: Status) -> float | None:
     return None if early else finite(now.expected_remaining)
 
 
-def _arms(book: Book, now: Status, pending: Any) -> list[answers.Arm]:
-    identifier = book.identifier
-    rule = identifier.stopping if isinstance(identifier.stopping, (Mixture, TwoSidedMixture)) else Mixture()
-    known = np.nan_to_num(now.means)
-    averages = identifier.averages() if book.drawn else None
-    if averages is None:
-        ends = intervals(identifier.family, now.observed.astype(float), known, identifier.delta, rule)
-    else:
-        ends = averages.intervals
+def _arms(book: Book, now: Status, pending: Any, candidates: list[str] | None) -> list[answers.Arm]:
+    averages = book.identifier.averages() if book.drawn else None
+    ends, left = _intervals(book, now), None if candidates is None else set(candidates)
     found: list[answers.Arm] = [
         {
             "arm": label,
@@ -96,7 +131,8 @@ def _arms(book: Book, now: Status, pending: Any) -> list[answers.Arm]:
             "observed": int(now.observed[arm]),
             "pending": int(pending[arm]),
             "mean": mean,
-            "interval": [finite(ends[arm, 0]), finite(ends[arm, 1])],
+            "interval": [None, None] if ends is None else [finite(ends[arm, 0]), finite(ends[arm, 1])],
+            "candidate": None if left is None else label in left,
             "share": float(now.shares[arm]),
             "floor": float(now.floors[arm]),
             "ceiling": float(now.ceilings[arm]),
@@ -110,14 +146,29 @@ def _arms(book: Book, now: Status, pending: Any) -> list[answers.Arm]:
     return found
 
 
-def policy(book: Book, trials: int, seconds: float) -> tuple[str, answers.Policy]:
+def _intervals(book: Book, now: Status) -> Any:
+    """An interval for every arm; None if the rewards contradict the declared family.
+
+    A stopping rule that is not proved has none of its own, but those of a mixture hold whatever the rule.
+    """
+    one = book.identifier
+    if now.intervals is not None or now.doubts or book.drawn or not Mixture().proved(one.family):
+        return now.intervals
+    return intervals(one.family, now.observed.astype(float), np.nan_to_num(now.means), one.delta, Mixture())
+
+
+def policy(row: Row[Any], book: Book, trials: int, seconds: float) -> tuple[str, answers.Policy]:
     """The share of every arm in the next trials, for nodes that choose arms themselves, and its ETag."""
-    if book.stopped:
-        raise stopped(book)
+    if not book.assigns:
+        raise over(book)
+    if book.paused:
+        raise paused(book)
     shares = book.identifier.policy(trials).tolist()
     return f'"{book.version}-{trials}"', {
         "version": book.version,
         "trials": trials,
         "seconds": seconds,
+        "arms": book.labels,
         "probabilities": dict(zip(book.labels, shares, strict=True)),
+        "seed": seed_of(row.id, row.version, row.head, trials),
     }

@@ -1,30 +1,54 @@
-"""An experiment in one sentence that anybody can read."""
+"""An experiment in a few sentences that anybody can read."""
 
 import math
 
 from fairbai.allocation import price_of_fairness
 from fairbai.problems import Instance
-from fairbai.service.domain.answers import Arm, Doubt, Status, Summary
+from fairbai.service.domain.answers import Arm, Doubt, Status, Summary, VoidedThen
 from fairbai.service.domain.cycles import cycle_name
 from fairbai.service.domain.promises import ROUNDING
-from fairbai.service.reading.listing import state_of
+from fairbai.service.reading.learning_cost import learning_cost
 from fairbai.service.reading.reader import Reading
+from fairbai.service.reading.standing import answer_words
+from fairbai.service.reading.words import count, listed, moment, percentage, quoted, rounded, span
+
+EMPTY = {
+    None: "No trials yet.",
+    "closed": "Closed by hand before the first trial.",
+    "deadline": "The deadline came before the first trial.",
+    "max_trials": "No trials.",
+    "decision": "No trials.",
+}
 
 
 def summarised(reading: Reading) -> Summary:
     """The sentence, and the numbers in it."""
     status = reading.status
     price = fairness_trials(reading) if reading.book.decided else None
+    headline, more = _decided(reading, price) if status["decided"] else status["sentence"], ""
+    if status["trials"] == 0:
+        headline = EMPTY[status["ended_by"]]
+    elif not status["decided"]:
+        more = _more(status)
+    late = [one for one in status["voids"] if one["after_decision"] and one["told_before"]]
+    more += "".join(f" {voided_sentence(one, status['decided'])}" for one in late)
+    more += _doubted(status) if status["stopped"] or status["decided"] else ""  # else the headline says why
     return {
-        "sentence": _sentence(status, price) + _doubted(status),
-        "state": state_of(status["decided"], status["closed"]),
+        "sentence": f"{headline}{more}",
+        "headline": headline,
+        "more": more.strip(),
+        "state": status["state"],
         "decided": status["decided"],
+        "ended_by": status["ended_by"],
         "best": status["recommendation"],
-        "target_confidence": 1.0 - status["config"]["delta"],
+        "confidence": status["confidence"],
+        "target_confidence": status["target_confidence"],
+        "candidates": status["candidates"],
         "proved": status["proved"],
         "trials": status["trials"],
         "floors_met": not short_of_floor(status),
         "fairness_trials": price,
+        "learning_cost": learning_cost(status),
     }
 
 
@@ -33,40 +57,39 @@ def fairness_trials(reading: Reading) -> float | None:
 
     The ratio T*_p / T* at the estimated means says how much longer the decision took; what came after it settled the
     floors. A rule that ignores floors pays only at the end. None if nothing says how many trials it would have taken
-    without floors: the means tie, or the rule does not aim at the fewest trials.
+    without floors: the means tie, the rule does not aim at the fewest trials, or arms were switched off.
     """
     identifier = reading.book.identifier
     decision, limit = identifier.decision, identifier.sampling.converges_to
-    if decision is None or limit == "none" or not reading.now.observed.all():
+    if decision is None or limit == "none" or not reading.now.observed.all() or reading.book.off:
         return None
     try:
-        price = price_of_fairness(Instance(identifier.interior_means, identifier.family, identifier.rates))
+        asked = identifier.question
+        given = (identifier.family, identifier.rates, asked.tolerance, asked.goal, asked.control)
+        price = price_of_fairness(Instance(identifier.interior_means, *given))
     except ValueError:
         return None
     cost = identifier.trials - decision.round / (price.ratio if limit == "fair" else 1.0)
     return max(0.0, cost) if math.isfinite(cost) else None
 
 
-# --- the sentence -----------------------------------------------------------------------------------------------
+# --- what is beside the headline, each sentence with a space before it ------------------------------------------
 
 
-def _sentence(status: Status, price: float | None) -> str:
+def _more(status: Status) -> str:
+    """Of an experiment without a decision: how far it got, or how far it has to go."""
     trials = count(status["trials"], "trial")
-    if status["decided"]:
-        return _decided(status, price)
-    if status["trials"] == 0:
-        return "Closed by hand before the first trial." if status["closed"] else "No trials yet."
-    if status["closed"]:
-        return closed_undecided(status)
-    waits = waiting(status)
-    return f"No decision yet after {trials}: {_leader(status)}.{waits or _ahead(status)}"
+    if status["stopped"]:
+        return f" It had {trials}.{_given(status)}"
+    if status["ended_by"] is not None:
+        return f" {count(status['pending'], 'reward')} may still come.{waiting(status)}"
+    return f" No decision yet after {trials}{_reached(status)}.{waiting(status) or _ahead(status)}"
 
 
-def closed_undecided(status: Status) -> str:
-    """The sentence of an experiment that was closed without a decision; late rewards do not change it."""
-    arm = status["recommendation"]
-    ahead = "not every arm had a reward" if arm is None else f"{quoted(arm)} was ahead, but need not be best"
-    return f"Closed by hand after {count(status['trials'], 'trial')}, without a decision: {ahead}."
+def _given(status: Status) -> str:
+    """Whether the shares were given, in a sentence."""
+    shares = _shares(status)
+    return f" {shares[0].upper()}{shares[1:]}." if shares else ""
 
 
 def waiting(status: Status) -> str:
@@ -76,42 +99,55 @@ def waiting(status: Status) -> str:
         return ""
     cycle = status["config"].get("cycle")
     when = "after its minimum duration" if cycle is None else f"at the end of the {cycle_name(cycle)}"
-    return f" It decides {when}, on {at[:10]} at {at[11:16]} UTC, if the evidence holds."
+    return f" It decides {when}, on {moment(at)}, if the evidence holds."
 
 
-def _leader(status: Status) -> str:
+def _reached(status: Status) -> str:
+    """How far the evidence is, or why it is nowhere yet."""
     if status["recommendation"] is None:
-        return "not every arm has a reward"
-    if len(tied := _best(status)) > 1:
-        return f"{listed(tied)} look equally good"
-    confidence = f"{percentage(1.0 - status['config']['delta'])} confidence requires"
-    needed = confidence if status["proved"] else "its stopping rule requires"
-    reached = "part" if status["progress"] is None else percentage(status["progress"], 0)
-    return f"{quoted(status['recommendation'])} looks best, with {reached} of the evidence that {needed}"
+        return ""
+    if len(best := _best(status)) > 1 and status["tolerance"] is None:
+        return f": {listed(best)} look equally good"
+    if status["progress"] is None:
+        return ""
+    needed = f"{percentage(status['target_confidence'])} confidence requires"
+    needed = needed if status["proved"] else "its stopping rule requires"
+    return f": {percentage(status['progress'], 0)} of the evidence that {needed}"
 
 
 def _best(status: Status) -> list[str]:
-    """The arms with the largest mean, once every arm has one."""
-    top = max(arm["mean"] for arm in status["arms"] if arm["mean"] is not None)
+    """The arms with the best mean, once every arm has one."""
+    best = max if status["goal"] == "max" else min
+    top = best(arm["mean"] for arm in status["arms"] if arm["mean"] is not None)
     return [arm["arm"] for arm in status["arms"] if arm["mean"] == top]
 
 
 def _ahead(status: Status) -> str:
-    if status["recommendation"] is None or len(_best(status)) > 1:
+    if status["recommendation"] is None or (len(_best(status)) > 1 and status["tolerance"] is None):
         return ""
     ahead = status["expected_trials_to_go"]
     if ahead is None:
         return " It is too early to say how many more trials are needed."
-    return f" About {count(_rounded(ahead), 'more trial')} needed." if ahead else ""
+    if not ahead:
+        return ""
+    limit, left = status["max_trials"], (status["max_trials"] or 0) - status["trials"]
+    beyond = f", of which the budget allows {left:,}" if limit is not None and ahead > left else ""
+    return f" About {count(rounded(ahead), 'more trial')} needed{beyond}."
 
 
-def _decided(status: Status, price: float | None) -> str:
-    confidence = f"{percentage(1.0 - status['config']['delta'])} confidence"
+# --- decisions --------------------------------------------------------------------------------------------------
+
+
+def _decided(reading: Reading, price: float | None) -> str:
+    status, one = reading.status, reading.book.identifier
+    confidence = f"{percentage(status['target_confidence'])} confidence"
     sure = f"with {confidence}" if status["proved"] else f"by a rule that aims at {confidence} and is not proved"
     seems = "is"
     if doubts_at_decision(status):
         seems, sure = "looks", f"but without the {confidence} that was the aim"
-    best = f"{quoted(str(status['recommendation']))} {seems} best"
+    assert one.decision is not None
+    best = answer_words(one.question, one.decision.recommendation, reading.book.labels, seems)
+    best += " (lower is better)" if one.question.goal == "min" else ""
     if "estimand" in status:
         best += " on average over the experiment"
         sure += ", however rewards changed over time" if status["proved"] else ""
@@ -122,19 +158,34 @@ def _decided(status: Status, price: float | None) -> str:
     if shares := _shares(status):
         parts.append(shares)
         if price is not None:
-            cost = f"about {count(_rounded(price), 'trial')}" if price >= 1.0 else "no trials"
+            cost = f"about {count(rounded(price), 'trial')}" if price >= 1.0 else "no trials"
             parts.append(f"fairness cost {cost}")
     return "; ".join(parts) + "."
 
 
 def _doubted(status: Status) -> str:
-    """What the rewards contradict the declared family by: one more sentence, or nothing."""
+    """What is in doubt: one more sentence, or nothing."""
     if not status["doubts"]:
         return ""
     reason, others = status["doubts"][0]["reason"], len(status["doubts"]) - 1
     more = f" (and {count(others, 'more doubt')})" if others else ""
     since = "Not proved" if doubts_at_decision(status) else "In doubt since the decision"
+    since = since if status["decided"] else "In doubt"
     return f" {since}: {reason[0].lower()}{reason[1:]}{more}."
+
+
+def voided_sentence(void: VoidedThen, decided: bool) -> str:
+    """Rewards that were voided, in a sentence; ``decided`` is whether there is a decision."""
+    rewards, reason = count(void["tickets"], "reward"), void["reason"]
+    was = "was" if void["tickets"] == 1 else "were"
+    if not void["after_decision"]:
+        return f"{rewards} {was} voided after {count(void['trial'], 'trial')}: {reason}."
+    end, told = "decision" if decided else "end", void["told_before"]
+    if told == 0:
+        return f"{rewards} {was} voided that came after the {end}: {reason}."
+    them = f"{rewards}, {told:,} of them told before the {end},"
+    them = f"A reward that was told before the {end}" if void["tickets"] == 1 else them
+    return f"{them} {was} voided after it: {reason}. The {'decision' if decided else 'best guess'} stands."
 
 
 def doubts_at_decision(status: Status) -> list[Doubt]:
@@ -166,43 +217,3 @@ def short_of_floor(status: Status) -> list[Arm]:
     """The arms that are at least one trial short."""
     trials = status["trials"]
     return [arm for arm in status["arms"] if arm["floor"] * trials - arm["assigned"] >= 1.0]
-
-
-# --- words ------------------------------------------------------------------------------------------------------
-
-
-def quoted(label: str) -> str:
-    """A label in a sentence."""
-    return f"“{label}”"
-
-
-def listed(labels: list[str]) -> str:
-    """Labels in a sentence; only the first few if there are many."""
-    shown = [quoted(label) for label in labels[:3]]
-    if len(labels) > 3:
-        return f"{', '.join(shown)} and {len(labels) - 3} more"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]])
-
-
-def count(number: float, thing: str) -> str:
-    """A count with its noun."""
-    return f"{number:,.0f} {thing}{'' if round(number) == 1 else 's'}"
-
-
-def percentage(share: float, digits: int | None = None) -> str:
-    """A share in percent, with the significant digits."""
-    value = 100.0 * share
-    if digits is not None:
-        return f"{value:.{digits}f} %"
-    return f"{value:.12g} %" if value > 99.0 else f"{value:.4g} %"
-
-
-def span(shares: list[float]) -> str:
-    """The range of some shares."""
-    low, high = percentage(min(shares)), percentage(max(shares))
-    return low if low == high else f"{low} to {high}"
-
-
-def _rounded(number: float) -> float:
-    """An estimate rounded to two significant digits, as it is no more precise."""
-    return float(f"{number:.2g}")

@@ -1,9 +1,10 @@
-"""Comparing stored tickets with those that the log implies."""
+"""Comparing stored tickets and units with those that the log implies."""
 
 from sqlalchemy import Connection, select
 
+from fairbai.service.domain.marks import Marks, mark_of
 from fairbai.service.domain.unit import Ticket
-from fairbai.service.storage.schema import tickets
+from fairbai.service.storage.schema import tickets, units
 
 CHUNK = 1_000  # tickets to read at a time
 
@@ -20,3 +21,15 @@ def ticket_differences(connection: Connection, experiment: str, replayed: dict[i
             if stored.get(number) != replayed[number]:
                 return [f"ticket {number} is {stored.get(number)}, replayed {replayed[number]}"]
     return []
+
+
+def unit_differences(connection: Connection, experiment: str, replayed: Marks) -> list[str]:
+    """Whether other units are stored than the log implies, or with other tickets; the log does not know whose."""
+    stored = Marks()
+    statement = select(units.c.hash, units.c.number, units.c.salt).where(units.c.experiment == experiment)
+    with connection.execute(statement.execution_options(yield_per=CHUNK)) as rows:
+        for name, number, salt in rows:
+            stored.add(mark_of(name, number, salt))
+    if stored.count != replayed.count:
+        return [f"there are {stored.count} units, replayed {replayed.count}"]
+    return [] if stored.total == replayed.total else ["a unit has another ticket than the log gave it"]

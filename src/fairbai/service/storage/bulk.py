@@ -6,12 +6,14 @@ have to answer for every row.
 """
 
 import json
+import sqlite3
 from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import (
     Column,
     Connection,
+    Delete,
     Insert,
     Select,
     String,
@@ -28,6 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.exc import OperationalError
 
 
 class Bulk:
@@ -38,7 +41,7 @@ class Bulk:
         for_all: Executed once, with arrays.
     """
 
-    def __init__(self, for_each: Insert | Update, for_all: Insert | Update) -> None:
+    def __init__(self, for_each: Insert | Update | Delete, for_all: Insert | Update | Delete) -> None:
         compiled = for_each.compile(dialect=sqlite.dialect())
         self._text, self._order = str(compiled), list(compiled.positiontup or ())
         self._for_all = for_all
@@ -74,8 +77,17 @@ class Chosen:
             return []
         if connection.dialect.name == "sqlite":
             given = {**others, "values": json.dumps(list(values))}
-            return list(connection.exec_driver_sql(self._text, tuple(given[name] for name in self._order)))
+            return self._from_driver(connection, tuple(given[name] for name in self._order))
         return list(connection.execute(self._for_all, {**others, "values": list(values)}))
+
+    def _from_driver(self, connection: Connection, given: tuple[Any, ...]) -> list[Any]:
+        """Without SQLAlchemy's own rows, which take longer to make than SQLite takes to find them."""
+        driver: Any = connection.connection.driver_connection
+        try:
+            found: list[Any] = driver.execute(self._text, given).fetchall()
+        except sqlite3.Error as error:
+            raise OperationalError(self._text, None, error) from error
+        return found
 
 
 def _arrays(table: Table, names: dict[str, str]) -> Subquery:
@@ -117,3 +129,11 @@ def updating(table: Table, key: tuple[str, ...], values: tuple[str, ...] = (), *
         table.update().where(each).values({name: bindparam(f"new_{name}") for name in values} | fixed),
         table.update().where(joined).values({name: given.c[name] for name in values} | fixed),
     )
+
+
+def deleting(table: Table, key: tuple[str, ...]) -> Bulk:
+    """Delete rows by key. Parameters are named like columns, prefixed with ``of_``."""
+    given = _arrays(table, {name: f"of_{name}" for name in key})
+    each = and_(true(), *(table.c[name] == bindparam(f"of_{name}") for name in key))
+    every = and_(true(), *(table.c[name] == given.c[name] for name in key))
+    return Bulk(table.delete().where(each), table.delete().where(every))

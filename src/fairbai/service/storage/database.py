@@ -1,21 +1,30 @@
 """Opening a database: connections whose commits return only once the data is on disk."""
 
+import logging
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError
 
+from fairbai.service.storage.deadlines import DEADLINE, DeadlineConnection
 from fairbai.service.storage.failures import TROUBLE, DatabaseError, explained, shown
+from fairbai.service.storage.schema import SCHEMA
 from fairbai.service.storage.settings import DEFAULT
 
-BUSY = 30.0  # seconds to wait for another connection's lock
+BUSY = 5.0  # seconds to wait for the lock of another process; a call may wait behind another one that waits
 POOL = {"pool_timeout": 10.0}  # seconds to wait for a free connection
-TIMEOUTS = {"lock_timeout": "15s", "statement_timeout": "60s"}  # of the writer on PostgreSQL
+TIMEOUTS = {  # of the writer on PostgreSQL, within the deadline of a call so that the server is the one to give up
+    "lock_timeout": "3s",
+    "statement_timeout": "9s",
+    "idle_in_transaction_session_timeout": "10s",  # a frozen worker does not keep its locks
+}
+READING = {"statement_timeout": "15s"}  # of readers, so that the server does not go on after the deadline
 CONNECTING = {  # to PostgreSQL: notice a server that has vanished although its connections look open
     "connect_timeout": 10,  # seconds
     "keepalives_idle": 30,
@@ -23,7 +32,11 @@ CONNECTING = {  # to PostgreSQL: notice a server that has vanished although its 
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,  # milliseconds
 }
+PREPARING = 3600.0  # seconds for a call of a server that prepares the database, or waits for another to do so
 STARTING = 7210431  # the advisory lock that servers hold while they prepare a database
+OWNER_ONLY = 0o600  # the mode of a SQLite file; those beside it get the same from SQLite
+
+log = logging.getLogger("fairbai.service")
 
 
 @dataclass(frozen=True)
@@ -34,11 +47,13 @@ class Database:
         url: Its address.
         writer: For transactions that may write.
         reader: For transactions that only read and never wait.
+        file: The SQLite file, and its device and inode when it was opened; None on PostgreSQL.
     """
 
     url: URL
     writer: Engine
     reader: Engine
+    file: tuple[str, int, int] | None = None
 
     @property
     def is_sqlite(self) -> bool:
@@ -46,20 +61,31 @@ class Database:
         return self.url.get_backend_name() == "sqlite"
 
     def close(self) -> None:
-        """Close all connections."""
-        self.writer.dispose()
-        self.reader.dispose()
+        """Close all connections; those that a thread is still using, as soon as it has finished."""
+        for engine in (self.writer, self.reader):
+            event.listen(engine, "checkin", _close)
+            engine.dispose()
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction whose commit may be acknowledged; raises DatabaseError if it is not where the file was."""
+        with self.writer.connect() as connection:
+            with connection.begin():
+                yield connection
+            self.check_file()
 
     @contextmanager
     def alone(self) -> Iterator[Connection]:
         """A transaction that no other server's preparation overlaps."""
-        with self.writer.begin() as connection:
+        with self.writing() as connection:
             self.lock(connection)
             yield connection
 
     def lock(self, connection: Connection) -> None:
         """Wait until no other server is preparing the database, and keep others out until the transaction ends."""
         if not self.is_sqlite:  # where write transactions are exclusive anyway
+            driver: Any = connection.connection.driver_connection
+            driver.deadline = PREPARING  # until the connection is returned to the pool
             for name in TIMEOUTS:  # the others may take long
                 connection.execute(text(f"SET LOCAL {name} = 0"))
             connection.execute(text(f"SELECT pg_advisory_xact_lock({STARTING})"))
@@ -72,13 +98,36 @@ class Database:
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
 
+    def check_file(self) -> None:
+        """Raise DatabaseError if the SQLite file or its log is no longer where the next server will look for it."""
+        if self.file is None:
+            return
+        path, device, inode = self.file
+        try:
+            found = os.stat(path)
+            os.stat(f"{path}-wal")
+        except OSError as error:
+            raise DatabaseError(
+                f"{shown(self.url)}: {error.filename} was deleted while the server was running ({error.strerror})"
+            ) from None
+        if (found.st_dev, found.st_ino) != (device, inode):
+            raise DatabaseError(f"{shown(self.url)}: the file was replaced by another while the server was running")
+
+    def warn_if_others_can_read(self) -> None:
+        """Log a warning if the SQLite file is not for its owner only."""
+        if self.file is not None and (mode := os.stat(self.file[0]).st_mode) & 0o077:
+            log.warning("%s may be read by other users (mode %o): run chmod 600 on it", self.file[0], mode & 0o777)
+
     def ping(self) -> None:
-        """Raise DatabaseError if the database does not answer."""
+        """Raise DatabaseError if the database does not answer, its file is gone, or another version upgraded it."""
         try:
             with self.reader.connect() as connection:
-                connection.execute(text("SELECT 1"))
+                found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+                self.check_file()  # while it is open: SQLite removes the WAL with the last connection
         except TROUBLE as error:
             raise DatabaseError(explained(self.url, error)) from None
+        if found != SCHEMA:
+            raise DatabaseError(f"{shown(self.url)} has schema {found}, this server knows {SCHEMA}: restart it")
 
 
 def open_database(url: str = DEFAULT, synchronous: bool = True, create: bool = True) -> Database:
@@ -93,6 +142,8 @@ def open_database(url: str = DEFAULT, synchronous: bool = True, create: bool = T
     sqlite = target.get_backend_name() == "sqlite"
     if not create and sqlite and not Path(str(target.database)).exists():
         raise DatabaseError(f"{shown(target)}: no such file")
+    if sqlite:
+        _create_for_owner(str(target.database))
     options = POOL | (_sqlite_options() if sqlite else _postgresql_options(target))
     writer, reader = create_engine(target, **options), create_engine(target, **options)
     for engine in (writer, reader):
@@ -101,14 +152,24 @@ def open_database(url: str = DEFAULT, synchronous: bool = True, create: bool = T
         _begin_with(writer, "BEGIN IMMEDIATE")
         _begin_with(reader, "BEGIN")
     else:
-        event.listen(writer, "connect", _set_timeouts)
+        for engine, timeouts in ((writer, TIMEOUTS), (reader, READING)):
+            event.listen(engine, "do_connect", _connect)
+            event.listen(engine, "connect", _set_timeouts(timeouts))
+            event.listen(engine, "checkout", _set_deadline)
     database = Database(target, writer, reader)
     try:
         if synchronous:
             _check_synchronous(database)
+        if sqlite:
+            database = replace(database, file=_identity(writer))
     except TROUBLE as error:
         raise DatabaseError(explained(target, error)) from None
     return database
+
+
+def _close(connection: Any, _: Any) -> None:
+    if connection is not None:
+        connection.close()
 
 
 def _target(url: str) -> URL:
@@ -124,6 +185,21 @@ def _target(url: str) -> URL:
     if not target.database or target.database == ":memory:":
         raise ValueError(f"database must be a file, such as {DEFAULT}, got {url!r}")
     return target.set(drivername="sqlite+pysqlite")
+
+
+def _create_for_owner(path: str) -> None:
+    """Create a SQLite file if there is none; if that fails, SQLite says why."""
+    if not path.startswith("file:"):
+        with suppress(OSError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, OWNER_ONLY))
+
+
+def _identity(engine: Engine) -> tuple[str, int, int]:
+    """The file that SQLite has opened."""
+    with engine.connect() as connection:
+        path = connection.exec_driver_sql("PRAGMA database_list").one()[2]
+    found = os.stat(path)
+    return path, found.st_dev, found.st_ino
 
 
 def _sqlite_options() -> dict[str, Any]:
@@ -161,10 +237,21 @@ def _prepare_postgresql(synchronous: bool) -> Any:
     return prepare
 
 
-def _set_timeouts(connection: Any, _: Any) -> None:
-    for name, value in TIMEOUTS.items():
-        connection.execute(f"SET {name} = '{value}'")
-    connection.commit()
+def _connect(dialect: Any, record: Any, args: Any, options: Any) -> DeadlineConnection:
+    return DeadlineConnection.connect(*args, **options)  # type: ignore[no-any-return]
+
+
+def _set_deadline(connection: Any, record: Any, proxy: Any) -> None:
+    connection.deadline = DEADLINE
+
+
+def _set_timeouts(timeouts: dict[str, str]) -> Any:
+    def prepare(connection: Any, _: Any) -> None:
+        for name, value in timeouts.items():
+            connection.execute(f"SET {name} = '{value}'")
+        connection.commit()
+
+    return prepare
 
 
 def _check_synchronous(database: Database) -> None:

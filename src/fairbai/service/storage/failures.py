@@ -8,7 +8,9 @@ from sqlalchemy.exc import TimeoutError as NoConnectionError
 
 from fairbai.service.domain.refusals import Refusal, unavailable
 
-TROUBLE = (DBAPIError, NoConnectionError)  # the database failed: nothing was changed
+# The database failed: nothing was changed, unless a commit was not answered, which may be repeated.
+TROUBLE = (DBAPIError, NoConnectionError)
+SILENT = ("did not answer", "timeout expired")
 
 log = logging.getLogger("fairbai.service")
 
@@ -46,9 +48,17 @@ def explained(url: URL, error: SQLAlchemyError) -> str:
     return f"{shown(url)}: {reason}{hint}"
 
 
+def of_file(error: DatabaseError) -> Refusal:
+    """503: what was committed is not where the next server will look for it."""
+    log.error("%s; nothing is acknowledged until it is back, or the server is restarted", error)
+    return unavailable("The database file was deleted or replaced while the server was running: nothing was accepted")
+
+
 def of_database(url: URL, error: SQLAlchemyError) -> Refusal:
     """507 if the disk is full, else 503; the details go to the log, not to the client."""
     log.error("%s", explained(url, error))
     if any(part in cause(error) for part in ("is full", "No space left")):
         return Refusal(507, "Out of space", "The database's disk is full; nothing was changed", {"Retry-After": "60"})
+    if any(part in cause(error) for part in SILENT):
+        return unavailable("The database does not answer; it is safe to repeat the request")
     return unavailable("The database did not confirm the request; it is safe to repeat it")

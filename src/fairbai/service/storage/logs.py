@@ -1,10 +1,12 @@
-"""Reading logs of any length in parts, so that only one part is in memory."""
+"""Reading logs of any length in parts, so that only one part is in memory; and what they add up to."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
+from fairbai.service.domain.encoding import decode
+from fairbai.service.domain.tally import Tally
 from fairbai.service.storage.schema import events
 
 MAX_EVENTS = 1_000  # per part
@@ -37,3 +39,33 @@ def whole_log(connection: Connection, experiment: str, end: int) -> Iterator[Row
     while part := part_of_log(connection, experiment, after, end):
         yield from part
         after = part[-1].sequence
+
+
+def voided_tickets(connection: Connection, experiment: str, end: int, after: int = 0) -> frozenset[int]:
+    """The tickets that the events after number ``after`` and up to number ``end`` voided."""
+    of_them = (events.c.experiment == experiment, events.c.sequence > after, events.c.sequence <= end)
+    found = connection.execute(select(events.c.data).where(*of_them, events.c.kind == "voided")).scalars()
+    return frozenset(number for data in found for number in decode(data)["tickets"])
+
+
+def recount(
+    connection: Connection,
+    experiment: str,
+    config: dict[str, Any],
+    without: frozenset[int],
+    end: int,
+    before: Tally | None = None,
+) -> Tally:
+    """What the events up to number ``end`` say was counted, without some tickets and those that they voided.
+
+    It goes on from ``before``, which left out some of these tickets only, if it left out all of them.
+    """
+    if before is None or before.version > end:
+        tally = Tally(config, without | voided_tickets(connection, experiment, end))
+    else:  # which knows what was voided before it
+        every = before.without | without | voided_tickets(connection, experiment, end, before.version)
+        tally = before if before.without == every else Tally(config, every)
+    while part := part_of_log(connection, experiment, tally.version, end):
+        for event in part:
+            tally.take(event.sequence, event.kind, decode(event.data))
+    return tally

@@ -4,7 +4,7 @@ import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
 
@@ -15,6 +15,20 @@ BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 def share(directory: str) -> None:
     """Let the worker processes that are started from here add up their metrics."""
     os.environ[DIRECTORY] = directory
+
+
+class Load(NamedTuple):
+    """What the writer has to do.
+
+    Attributes:
+        waiting: Operations that wait.
+        busy: Seconds that the present transaction has taken.
+        oldest: Seconds that the oldest operation has waited.
+    """
+
+    waiting: int = 0
+    busy: float = 0.0
+    oldest: float = 0.0
 
 
 class Metrics:
@@ -30,8 +44,25 @@ class Metrics:
         )
         self._commits = Counter("fairbai_commits", "Transactions committed", **registry)
         self._operations = Counter("fairbai_operations", "Operations in these transactions", **registry)
+        self._events = Counter("fairbai_events", "Events appended to the logs of experiments", **registry)
+        self._webhooks = Counter("fairbai_webhooks", "Attempts to deliver a webhook", ["outcome"], **registry)
+        self._handed_over = Counter(
+            "fairbai_handed_over", "Operations handed over to the worker whose experiment it is", **registry
+        )
         self._waiting = Gauge(
             "fairbai_waiting", "Operations waiting for a commit", multiprocess_mode="livesum", **registry
+        )
+        self._busy = Gauge(
+            "fairbai_writer_busy_seconds",
+            "Seconds that the present transaction has taken, of the slowest worker",
+            multiprocess_mode="livemax",
+            **registry,
+        )
+        self._oldest = Gauge(
+            "fairbai_oldest_waiting_seconds",
+            "Seconds that the oldest operation has waited, of all workers",
+            multiprocess_mode="livemax",
+            **registry,
         )
         self._compiled = Gauge(
             "fairbai_compiled",
@@ -40,7 +71,7 @@ class Metrics:
             **registry,
         )
         self._bound: dict[tuple[str, str, int], tuple[Any, Any]] = {}
-        self._read_waiting: Callable[[], int] = lambda: 0
+        self._load: Callable[[], Load] = Load
         if DIRECTORY in os.environ:
             _forget_the_dead(Path(os.environ[DIRECTORY]))  # which this worker may have replaced
 
@@ -55,14 +86,32 @@ class Metrics:
         bound[1].observe(seconds)
 
     def committed(self, operations: int) -> None:
-        """Count a committed transaction; the gauge is set too, as another worker may be the one that shows it."""
+        """Count a committed transaction."""
         self._commits.inc()
         self._operations.inc(operations)
-        self._waiting.set(self._read_waiting())
 
-    def watch(self, waiting: Callable[[], int]) -> None:
-        """Set the function that says how many operations are waiting."""
-        self._read_waiting = waiting
+    def appended(self, events: int) -> None:
+        """Count events in the logs."""
+        self._events.inc(events)
+
+    def announced(self, outcome: str) -> None:
+        """Count an attempt to deliver a webhook: delivered, failed or given_up."""
+        self._webhooks.labels(outcome).inc()
+
+    def handed_over(self) -> None:
+        """Count an operation that another worker does."""
+        self._handed_over.inc()
+
+    def watch(self, load: Callable[[], Load]) -> None:
+        """Set the function that says what the writer has to do."""
+        self._load = load
+
+    def show_load(self) -> None:
+        """Set the gauges of what the writer has to do."""
+        load = self._load()
+        self._waiting.set(load.waiting)
+        self._busy.set(load.busy)
+        self._oldest.set(load.oldest)
 
     def set_compiled(self, compiled: bool) -> None:
         """Note whether the kernels run compiled."""
@@ -70,7 +119,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """All metrics of all workers."""
-        self._waiting.set(self._read_waiting())
+        self.show_load()
         if DIRECTORY not in os.environ:
             return generate_latest(self._registry)
         combined = CollectorRegistry()

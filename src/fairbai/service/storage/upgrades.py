@@ -14,31 +14,37 @@ from sqlalchemy import Connection, text
 from fairbai.service.storage.backfill import fill
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.failures import TROUBLE, DatabaseError, explained, shown
+from fairbai.service.storage.schema import SCHEMA
 
 
 def upgrade(database: Database) -> None:
     """Bring the tables to the schema that this fairbai knows; refuse a newer one, and a read-only database."""
-    config, script = _config(), _scripts()
     try:
-        with _changing_tables(database) as connection:
+        with changing_tables(database) as connection:
             found = MigrationContext.configure(connection).get_current_revision()
-            if found == script.get_current_head():  # SQLite only finds out whether it can write when it does
+            if found == SCHEMA:  # SQLite only finds out whether it can write when it does
                 connection.execute(text("UPDATE alembic_version SET version_num = version_num"))
                 return
-            if found is not None and found not in {revision.revision for revision in script.walk_revisions()}:
+            if found is not None and found not in known_revisions():
                 raise DatabaseError(
                     f"{shown(database.url)} was written by a newer fairbai (schema {found}, "
-                    f"this one knows {script.get_current_head()}): install the newer fairbai"
+                    f"this one knows {SCHEMA}): install the newer fairbai"
                 )
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            migrate(connection, SCHEMA)
             fill(connection)
     except TROUBLE as error:
         raise DatabaseError(explained(database.url, error)) from None
 
 
+def migrate(connection: Connection, revision: str) -> None:
+    """Bring the tables to a revision, without what their rows may lack then."""
+    config = _config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
+
+
 @contextmanager
-def _changing_tables(database: Database) -> Iterator[Connection]:
+def changing_tables(database: Database) -> Iterator[Connection]:
     """An exclusive transaction in which tables may be replaced by changed copies, as migrations on SQLite must.
 
     SQLite would not drop a table that others refer to, so foreign keys are only checked at the end; that setting can
@@ -63,11 +69,11 @@ def _changing_tables(database: Database) -> Iterator[Connection]:
 
 def check_version(database: Database) -> None:
     """Refuse a database that needs an upgrade first."""
-    found, known = schema_version(database), _scripts().get_current_head()
-    if found != known:
+    found = schema_version(database)
+    if found != SCHEMA:
         has = "no tables" if found is None else f"schema {found}"
         raise DatabaseError(
-            f"{shown(database.url)} has {has}, this fairbai needs schema {known}: "
+            f"{shown(database.url)} has {has}, this fairbai needs schema {SCHEMA}: "
             "start fairbai serve on it to upgrade it"
         )
 
@@ -84,5 +90,6 @@ def _config() -> Config:
     return config
 
 
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config())
+def known_revisions() -> set[str]:
+    """The schemas that this fairbai can upgrade, and its own."""
+    return {revision.revision for revision in ScriptDirectory.from_config(_config()).walk_revisions()}

@@ -8,82 +8,145 @@ books that it touched are discarded and will be read again.
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Engine, bindparam, false, select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection, Engine, bindparam, false, select, text, true
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from fairbai.service.domain.book import Book
+from fairbai.service.domain.deadlines import check_deadline
 from fairbai.service.domain.encoding import decode, encode
-from fairbai.service.domain.operations import Operation
-from fairbai.service.domain.refusals import Refusal, no_such_experiment
-from fairbai.service.domain.unit import Ticket, UnitOfWork
-from fairbai.service.storage.bulk import Chosen, inserting, replacing, updating
-from fairbai.service.storage.schema import events, experiments, history, tickets
+from fairbai.service.domain.flags import taken
+from fairbai.service.domain.operation import Operation, key_used
+from fairbai.service.domain.refusals import Refusal, no_such_experiment, unavailable
+from fairbai.service.domain.unit import StoredUnit, Ticket, UnitOfWork
+from fairbai.service.storage.bulk import Chosen, deleting, inserting, replacing, updating
+from fairbai.service.storage.logs import recount
+from fairbai.service.storage.schema import OPEN_FLAG, SCHEMA, deliveries, events, experiments, history, tickets, units
+from fairbai.service.writing.locks import REVISION, Locks, held
 
 log = logging.getLogger("fairbai.service")
 MAX_BOOKS = 256  # in memory
 CHANGING = (
     *("version", "state", "decided", "stopped", "closed", "recommendation", "assigned", "observed"),
-    *("progress", "floors_kept", "looks_at"),
+    *("progress", "confidence", "ended_by", "floors_kept", "looks_at", "head", "restores", "paused"),
+    "switched_off",
 )
 
 INSERT_EVENTS, INSERT_TICKETS, INSERT_POINTS = inserting(events), inserting(tickets), replacing(history)
 UPDATE_TOLD = updating(tickets, ("experiment", "number"), ("reward",), waiting=false())
 UPDATE_HELD = updating(tickets, ("experiment", "number"), ("reward",))
 UPDATE_EXPIRED = updating(tickets, ("experiment", "number"), waiting=false())
+UPDATE_VOIDED = updating(tickets, ("experiment", "number"), ("reward", "waiting"), voided=true())
+INSERT_UNITS, DELETE_UNITS = inserting(units), deleting(units, ("experiment", "hash"))
+INSERT_DELIVERIES = inserting(deliveries)
 UPDATE_EXPERIMENTS = updating(experiments, ("id",), CHANGING)
-VERSIONS = Chosen(
-    select(experiments.c.id, experiments.c.version)
-    .order_by(experiments.c.id)  # so that two transactions cannot deadlock
-    .with_for_update(),
-    experiments.c.id,
-)
 OWN_TICKETS = select(*(tickets.c[name] for name in ("number", *Ticket._fields))).where(
     tickets.c.experiment == bindparam("of_experiment")
 )
 TICKETS = Chosen(OWN_TICKETS, tickets.c.number)
+UNITS = Chosen(
+    select(units.c.hash, units.c.number, units.c.salt).where(units.c.experiment == bindparam("of_experiment")),
+    units.c.hash,
+)
 FOLLOWING = OWN_TICKETS.where(tickets.c.number >= bindparam("first"), tickets.c.number < bindparam("end"))
 MAX_FOLLOWING = 500  # tickets to read at a time
 KEYED = Chosen(select(events.c.key, events.c.data).where(events.c.key.is_not(None)), events.c.key)
+TOUCH = text("UPDATE alembic_version SET version_num = version_num")
 SELECT_BOOK = select(experiments.c.config, experiments.c.state).where(experiments.c.id == bindparam("of_experiment"))
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a new experiment comes from.
+
+    Attributes:
+        project: To which it belongs.
+        actor: The id of the key of who creates it; None for the server itself.
+        key: The name of the call, unique among all keys; repeating the call under the same name changes nothing.
+        former: How versions without projects stored that name.
+    """
+
+    project: str = "default"
+    actor: str | None = None
+    key: str | None = None
+    former: str | None = None
 
 
 class Ledger:
     """Applies operations; must not be used by two threads at once.
 
+    Attributes:
+        appended: How many events it has committed.
+
     Args:
         writer: Connections for transactions that may write.
         clock: Seconds since 1970.
+        check: Raises DatabaseError if what was committed is not where the next server will look for it.
     """
 
-    def __init__(self, writer: Engine, clock: Any = time.time) -> None:
+    def __init__(self, writer: Engine, clock: Any = time.time, check: Callable[[], None] = lambda: None) -> None:
         self._writer = writer
         self._clock = clock
+        self._check = check
+        self.appended = 0
         self._connection: Connection | None = None
         self._books: OrderedDict[str, Book] = OrderedDict()
+        self._locks = Locks()
 
     def run(self, operations: Sequence[Operation[Any]]) -> list[Any]:
         """Apply operations in one transaction; returns a result or a Refusal for each.
 
         If it raises, nothing has changed.
         """
-        touched = sorted({operation.experiment for operation in operations})
+        try:
+            return self._run(operations)
+        except DBAPIError as error:
+            if not self._locks.waited_in_vain(error, {operation.experiment for operation in operations}):
+                raise
+        return self._run(operations)  # without those that are still locked
+
+    def _run(self, operations: Sequence[Operation[Any]]) -> list[Any]:
         try:
             connection = self._connected()
             with connection.begin():
-                units = self._open(connection, touched, operations)
-                results = [_apply(operation, units.get(operation.experiment)) for operation in operations]
-                _write(connection, units.values())
-            for unit in units.values():
+                units, results = self.carry_out(connection, operations)
+            self._check()
+            for unit in units:
+                self.appended += len(unit.new_events)
                 if unit.book.doubted and not unit.was_doubted:
                     _warn(unit)
             return results
         except BaseException:
-            for experiment in touched:
-                self._books.pop(experiment, None)
+            for operation in operations:
+                self._books.pop(operation.experiment, None)
+            self.close()
+            raise
+
+    def carry_out(
+        self, connection: Connection, operations: Sequence[Operation[Any]]
+    ) -> tuple[Collection[UnitOfWork], list[Any]]:
+        """Apply operations in a transaction that somebody else commits; returns what it changed, and the results."""
+        touched = sorted({operation.experiment for operation in operations})
+        units = self._open(connection, touched, operations)
+        results = [_apply(operation, units[operation.experiment]) for operation in operations]
+        opened = [unit for unit in units.values() if isinstance(unit, UnitOfWork)]
+        _write(connection, opened)
+        return opened, results
+
+    def in_memory(self, experiment: str) -> Book | None:
+        """The book of an experiment, if it was read before."""
+        return self._books.get(experiment)
+
+    def touch(self) -> None:
+        """Write something that changes nothing, to see whether it can be committed."""
+        try:
+            with self._connected().begin() as transaction:
+                transaction.connection.execute(TOUCH)
+        except BaseException:
             self.close()
             raise
 
@@ -93,55 +156,80 @@ class Ledger:
         if connection is not None:
             connection.close()
 
+    def forget(self, experiment: str) -> None:
+        """Read an experiment again before anything else is done to it."""
+        self._books.pop(experiment, None)
+
     def _connected(self) -> Connection:
         """The connection, kept from one transaction to the next."""
         if self._connection is None:
             self._connection = self._writer.connect()
         return self._connection
 
-    def create(self, experiment: str, book: Book, key: str | None = None) -> tuple[str, dict[str, Any]]:
+    def create(self, experiment: str, book: Book, origin: Origin | None = None) -> tuple[str, dict[str, Any]]:
         """Create an experiment; returns its id and configuration, or those of the one that already has the key."""
-        unit = UnitOfWork(experiment, book, self._clock())
+        origin = origin or Origin()
+        unit = UnitOfWork(experiment, book, self._clock(), actor=origin.actor)
         unit.create()
         try:
             with self._writer.begin() as connection:
-                return _insert(connection, unit, key)
-        except IntegrityError:  # another request has just used the key
+                found = _insert(connection, unit, origin)
+        except IntegrityError:  # another request has just used the key or the flag
             with self._writer.begin() as connection:
-                return _insert(connection, unit, key)
+                found = _insert(connection, unit, origin)
+        self._check()
+        self.appended += found[0] == experiment
+        return found
 
     # --- reading what the operations need -----------------------------------------------------------------------
 
     def _open(
         self, connection: Connection, touched: list[str], operations: Sequence[Operation[Any]]
-    ) -> dict[str, UnitOfWork]:
-        """Lock the experiments and read everything that the operations need."""
-        versions = VERSIONS.run(connection, touched)
+    ) -> dict[str, UnitOfWork | Refusal]:
+        """Lock the experiments and read everything that the operations need; a Refusal for those without."""
+        rows, locked = self._locks.take(connection, touched)
         now = self._clock()  # after waiting for the locks, so that times in the log are in order
-        units = {name: UnitOfWork(name, self._book(connection, name, version), now) for name, version in versions}
+        units = {}
+        for name, version, head, restores, revision in rows:
+            _check_revision(revision)
+            units[name] = UnitOfWork(name, self._book(connection, name, version, head), now, restores=restores)
         for unit in units.values():
             unit.following = partial(_following, connection, unit.experiment)
+            unit.logged = partial(recount, connection, unit.experiment, unit.book.config)
             own = [operation for operation in operations if operation.experiment == unit.experiment]
-            _read_tickets(connection, unit, {number for operation in own for number in operation.ticket_numbers()})
+            _read_units(connection, unit, {name for operation in own for name in operation.unit_hashes()})
+            numbers = {number for operation in own for number in operation.ticket_numbers()}
+            _read_tickets(connection, unit, numbers.union(one.number for one in unit.units.values()))
             _read_keyed(connection, unit, {key for operation in own for key in operation.key_names()})
-        return units
+        others = {name: held() if name in locked else no_such_experiment(name) for name in touched if name not in units}
+        return {**units, **others}
 
-    def _book(self, connection: Connection, experiment: str, version: int) -> Book:
-        """The book at this version; read again if another process has changed it."""
+    def _book(self, connection: Connection, experiment: str, version: int, head: str | None) -> Book:
+        """The book at this version; read again if another process has changed it, or the database another history."""
         book = self._books.get(experiment)
-        if book is None or book.version != version:
+        if book is None or (book.version, book.head) != (version, head):
             config, state = connection.execute(SELECT_BOOK, {"of_experiment": experiment}).one()
             book = self._books[experiment] = Book.read(config, state)
+            book.head = head
             if len(self._books) > MAX_BOOKS:
                 self._books.popitem(last=False)
         self._books.move_to_end(experiment)
         return book
 
 
-def _apply(operation: Operation[Any], unit: UnitOfWork | None) -> Any:
+def _check_revision(found: str) -> None:
+    """Refuse to write into tables that a newer fairbai has changed meanwhile."""
+    if found != SCHEMA:
+        raise unavailable(
+            f"The database was upgraded to schema {found} while this server was running, which knows schema {SCHEMA}: "
+            "it must be restarted with the fairbai that upgraded the database"
+        )
+
+
+def _apply(operation: Operation[Any], unit: UnitOfWork | Refusal) -> Any:
     try:
-        if unit is None:
-            raise no_such_experiment(operation.experiment)
+        if isinstance(unit, Refusal):
+            return unit
         return operation.apply(unit)
     except Refusal as refusal:
         return refusal
@@ -157,10 +245,15 @@ def _read_tickets(connection: Connection, unit: UnitOfWork, numbers: set[int]) -
     unit.tickets |= _tickets(TICKETS.run(connection, numbers, of_experiment=unit.experiment))
 
 
+def _read_units(connection: Connection, unit: UnitOfWork, hashes: set[str]) -> None:
+    for name, number, salt in UNITS.run(connection, hashes, of_experiment=unit.experiment):
+        unit.units[name] = StoredUnit(number, salt)
+
+
 def _tickets(rows: Iterable[Any]) -> dict[int, Ticket]:
     return {
-        number: Ticket(arm, expires_at, bool(waiting), reward, probability)
-        for number, arm, expires_at, waiting, reward, probability in rows
+        number: Ticket(arm, expires_at, bool(waiting), reward, probability, token, bool(voided))
+        for number, arm, expires_at, waiting, reward, probability, token, voided in rows
     }
 
 
@@ -185,30 +278,62 @@ def _write(connection: Connection, units: Iterable[UnitOfWork]) -> None:
     for statement, name in (
         (INSERT_EVENTS, "new_events"),
         (INSERT_TICKETS, "new_tickets"),
+        (DELETE_UNITS, "erased"),
+        (INSERT_UNITS, "new_units"),
         (UPDATE_HELD, "held"),
         (UPDATE_TOLD, "told"),
         (UPDATE_EXPIRED, "expired"),
+        (UPDATE_VOIDED, "voided"),
+        (INSERT_DELIVERIES, "deliveries"),
         (INSERT_POINTS, "new_points"),
     ):
-        statement.run(connection, [row for unit in changed for row in getattr(unit, name)])
+        rows = [row for unit in changed for row in getattr(unit, name)]
+        statement.run(connection, _last(rows) if name == "held" else rows)
     UPDATE_EXPERIMENTS.run(connection, [_row(unit) for unit in changed])
 
 
+def _last(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The last row of every ticket: one statement for all must not have two of them."""
+    return list({(row["of_experiment"], row["of_number"]): row for row in rows}.values())
+
+
 def _row(unit: UnitOfWork) -> dict[str, Any]:
-    row = unit.book.row()
+    row = {**unit.book.row(), "head": unit.book.head, "restores": unit.restores}
     return {"of_id": unit.experiment, **{f"new_{name}": row[name] for name in CHANGING}}
 
 
-def _insert(connection: Connection, unit: UnitOfWork, key: str | None) -> tuple[str, dict[str, Any]]:
-    config = encode(unit.book.config)
-    if key is not None:
-        before = connection.execute(
-            select(experiments.c.id, experiments.c.config).where(experiments.c.key == key)
-        ).one_or_none()
-        if before is not None:
-            return before.id, decode(before.config)
-    row = {"id": unit.experiment, "key": key, "name": unit.book.config["name"], "created_at": unit.at, "config": config}
-    row["arms"] = len(unit.book.labels)
+def _insert(connection: Connection, unit: UnitOfWork, origin: Origin) -> tuple[str, dict[str, Any]]:
+    if before := _created_before(connection, origin):
+        if before.project != origin.project:
+            raise key_used("Idempotency-Key", f"project {before.project!r}", f"project {origin.project!r}")
+        return before.id, decode(before.config)
+    check_deadline(unit.book, unit.at)
+    config = unit.book.config
+    _check_flag(connection, origin.project, config.get("flag"))
+    row = {"id": unit.experiment, "key": origin.key, "name": config["name"], "created_at": unit.at}
+    row |= {"config": encode(config), "arms": len(unit.book.labels), "project": origin.project, "head": unit.book.head}
+    row["flag"] = config.get("flag")
     connection.execute(experiments.insert(), {**row, **unit.book.row()})
     INSERT_EVENTS.run(connection, unit.new_events)
+    _check_revision(connection.execute(REVISION).scalar_one())  # which nobody changes before this transaction ends
     return unit.experiment, unit.book.config
+
+
+def _check_flag(connection: Connection, project: str, flag: str | None) -> None:
+    """Refuse a flag that a running experiment has; an index does so if two are created at once."""
+    if flag is not None:
+        running = (experiments.c.project == project, experiments.c.flag == flag, OPEN_FLAG)
+        found = connection.execute(select(experiments.c.id).where(*running)).scalar()
+        if found is not None:
+            raise taken(flag, found)
+
+
+def _created_before(connection: Connection, origin: Origin) -> Any:
+    """What a call under the same name created."""
+    for key in (origin.key, origin.former):
+        if key is not None:
+            columns = (experiments.c.id, experiments.c.config, experiments.c.project)
+            found = connection.execute(select(*columns).where(experiments.c.key == key)).one_or_none()
+            if found is not None:
+                return found
+    return None

@@ -1,45 +1,56 @@
-"""Group commit: operations that wait at the same time share one transaction, and so one wait for the disk."""
+"""Group commit: operations that wait at the same time share one transaction, and so one wait for the disk.
+
+Experiments take turns, and a transaction ends before it takes long, so that none waits for the heavy work of another.
+"""
 
 import asyncio
 import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from fairbai.service.domain.operations import Operation
+from fairbai.service.domain.operation import Operation
 from fairbai.service.domain.refusals import Refusal, unavailable
 from fairbai.service.storage.database import Database
-from fairbai.service.storage.failures import TROUBLE, of_database
+from fairbai.service.storage.failures import TROUBLE, DatabaseError, of_database, of_file
 from fairbai.service.storage.metrics import Metrics
 from fairbai.service.writing.ledger import Ledger
+from fairbai.service.writing.turns import Turns, Waiting
+from fairbai.service.writing.watch import Watch
 
-GATHERING = 0.0005  # seconds that a group waits for others, if the one before had several operations
+GATHERING = 0.0005  # seconds that a group waits for others, if the one before had several operations;
+MAX_GATHERING = 4  # at most so many times, while there are far fewer than in the one before
 MAX_WAITING = 10_000  # operations
 MAX_WAITING_ROWS = 500_000  # of these operations, approximately: they are in memory
-MAX_ROWS = 20_000  # per transaction, approximately: others wait for it
+STOPPING = 12.0  # seconds for the thread to finish: more than the deadline of a call to the database
 
 log = logging.getLogger("fairbai.service")
 
 Result = TypeVar("Result")
 Work = Operation[Result] | Callable[[Ledger], Result]
-Waiting = tuple[Work[Any], asyncio.Future[Any]]
 
 
 class Writer:
     """The thread that writes.
 
     ``submit`` is called in the event loop; the future that it returns is done once the operation is committed.
+
+    Attributes:
+        watch: How long its work takes.
     """
 
     def __init__(self, database: Database, metrics: Metrics) -> None:
         self._database = database
         self._metrics = metrics
-        self._ledger = Ledger(database.writer)
+        self._ledger = Ledger(database.writer, check=database.check_file)
         self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
+        self._turns = Turns(self._ledger)  # of the thread only
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="fairbai-writer", daemon=True)
+        self.watch = Watch()
         self._closing = False
         self._rows_submitted = 0  # written by the event loop only,
         self._rows_taken = 0  # and this by the thread only
@@ -50,15 +61,17 @@ class Writer:
         self._thread.start()
 
     async def stop(self) -> None:
-        """Finish what is waiting, and end the thread."""
+        """Finish what is waiting, and end the thread; one that hangs is left behind."""
         self._closing = True
         self._queue.put(None)
-        await asyncio.to_thread(self._thread.join)
+        await asyncio.to_thread(self._thread.join, STOPPING)
+        if self._thread.is_alive():
+            log.error("the writer hangs; what is waiting was not acknowledged")
 
     @property
     def waiting(self) -> int:
         """How many operations have not started."""
-        return self._queue.qsize()
+        return self._queue.qsize() + len(self._turns)
 
     @property
     def alive(self) -> bool:
@@ -70,11 +83,12 @@ class Writer:
         if self._closing:
             raise unavailable("The service is shutting down")
         rows_waiting = self._rows_submitted - self._rows_taken
-        if self._queue.qsize() >= MAX_WAITING or rows_waiting >= MAX_WAITING_ROWS:
+        if self.waiting >= MAX_WAITING or rows_waiting >= MAX_WAITING_ROWS:
             raise unavailable("Too many requests are waiting for the database")
         assert self._loop is not None
         future: asyncio.Future[Result] = self._loop.create_future()
         self._rows_submitted += _size(work)
+        self.watch.submit(future)
         self._queue.put((work, future))
         return future
 
@@ -87,39 +101,47 @@ class Writer:
             self._ledger.close()
 
     def _work_until_the_end(self) -> None:
-        last_was_group = False
-        while (first := self._queue.get()) is not None:
-            if last_was_group:  # clients that were just answered are about to call again
-                time.sleep(GATHERING)
-            group, last = self._take(first)
-            last_was_group = len(group) > 1
-            try:
-                done = self._run(group)
-            except Exception as error:  # nothing may end the thread; clients can safely repeat their calls
-                log.exception("a group of %d operations failed", len(group))
-                done = [(future, error) for _, future in group]
-            assert self._loop is not None
-            self._loop.call_soon_threadsafe(_resolve, done)
-            if last:
-                return
+        before, ending = 1, False
+        while not ending or self._turns:
+            if not self._turns:
+                ending = self._receive(self._queue.get())
+                if not ending:
+                    self._gather(before)
+            with suppress(Empty):
+                while not ending:
+                    ending = self._receive(self._queue.get_nowait())
+            group = self._turns.take()
+            before = len(group)
+            if group:
+                self._answer(group)
 
-    def _take(self, first: Waiting) -> tuple[list[Waiting], bool]:
-        """Everything that is waiting, up to a bound, and whether it is time to stop."""
-        group, rows = [first], _size(first[0])
+    def _gather(self, expected: int) -> None:
+        """Wait for clients that were just answered: they are about to call again, some by way of another worker."""
+        for turn in range(MAX_GATHERING):
+            if self._queue.qsize() + 1 >= (expected if turn == 0 else 0.75 * expected):
+                return
+            time.sleep(GATHERING)
+
+    def _receive(self, given: Waiting | None) -> bool:
+        """Queue what was submitted; returns whether it is time to stop."""
+        if given is not None:
+            self._turns.add(given)
+        return given is None
+
+    def _answer(self, group: list[Waiting]) -> None:
+        self._rows_taken += sum(_size(work) for work, _ in group)
+        self.watch.begin(future for _, future in group)
         try:
-            while rows < MAX_ROWS:
-                following = self._queue.get_nowait()
-                if following is None:
-                    return group, True
-                group.append(following)
-                rows += _size(following[0])
-        except Empty:
-            pass
-        finally:
-            self._rows_taken += rows
-        return group, False
+            done = self._run(group)
+        except Exception as error:  # nothing may end the thread; clients can safely repeat their calls
+            log.exception("a group of %d operations failed", len(group))
+            done = [(future, error) for _, future in group]
+        self.watch.end()
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(_resolve, done)
 
     def _run(self, group: list[Waiting]) -> list[tuple[asyncio.Future[Any], Any]]:
+        before = self._ledger.appended
         shared = [(work, future) for work, future in group if isinstance(work, Operation)]
         alone = [(work, future) for work, future in group if not isinstance(work, Operation)]
         done = [(future, self._try(lambda work=work: work(self._ledger))) for work, future in alone]  # type: ignore[misc]
@@ -133,6 +155,7 @@ class Writer:
             else:
                 self._metrics.committed(len(shared))
             done += [(future, result) for (_, future), result in zip(shared, results, strict=True)]
+        self._metrics.appended(self._ledger.appended - before)
         return done
 
     def _alone(self, operation: Operation[Any]) -> Any:
@@ -147,6 +170,8 @@ class Writer:
             return function()
         except TROUBLE as error:
             return of_database(self._database.url, error)
+        except DatabaseError as error:
+            return of_file(error)
         except Exception as error:
             return error
 

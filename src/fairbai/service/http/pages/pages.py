@@ -5,7 +5,7 @@ import hashlib
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
@@ -16,10 +16,12 @@ from fairbai.service.domain.refusals import Refusal
 from fairbai.service.http import etags, sessions
 from fairbai.service.http.pages import layout
 from fairbai.service.service import Service
+from fairbai.service.storage.sessions import end_session, open_session
 
 STATIC = Path(__file__).with_name("static")
 MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 PLOTLY = "plotly.min.js"
+EDGE = "edge.js"  # which pages of other sites may load
 DAY = 86_400
 MIN_COMPRESSED = 1_000  # bytes; compressing less is not worth it
 MAX_NAME = 100  # characters; beyond its own limit the operating system would raise an error
@@ -37,6 +39,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+SHARED = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
 
 router = APIRouter(include_in_schema=False)
 page = partial(router.api_route, methods=["GET", "HEAD"])
@@ -80,6 +83,7 @@ async def send_file(request: Request, name: str, status: int = 200) -> Response:
     # pages and their modules must fit each other after an upgrade, so browsers ask every time whether they changed
     kept = f"private, max-age={DAY}" if name == PLOTLY else "no-cache"
     headers = {**HEADERS, "ETag": file.tag, "Cache-Control": kept, "Vary": "Accept-Encoding"}
+    headers |= SHARED if name == EDGE else {}
     if status == 200 and etags.known(file.tag, request.headers.get("if-none-match")):
         return Response(status_code=304, headers=headers)
     body = file.plain
@@ -149,30 +153,42 @@ async def sign_in_form(request: Request) -> Response:
 
 @router.post("/sign-in")
 async def sign_in(request: Request) -> Response:
-    """Check the key and store it in the cookie."""
+    """Check the key, and store the token of a new session in the cookie."""
     sessions.check_same_origin(dict(request.scope["headers"]))
     form = sessions.read_form(await request.body())
-    key, following = form.get("key", "").strip(), sessions.local(form.get("next", "/"))
+    given, following = form.get("key", "").strip(), sessions.local(form.get("next", "/"))
     service: Service = request.app.state.service
-    address = request.client.host if request.client else ""
     try:
-        await run_in_threadpool(service.keyring.role, key, address)
+        key = await service.keyring.key(given, sessions.address_of(request.scope))
     except Refusal as refusal:
         if refusal.status not in (401, 429):
             raise
         told = {"wait": refusal.headers["Retry-After"]} if refusal.status == 429 else {"wrong": "1"}
+        told = {"expired": "1"} if "expired_at" in refusal.extra else told
         return RedirectResponse(sessions.sign_in_page(following, **told), 303, HEADERS)
+    request.scope["key"] = key.id  # for the access log
+    token = await run_in_threadpool(open_session, service.database, key, service.settings.session_seconds)
     response = RedirectResponse(following, 303, {**HEADERS, "Cache-Control": "no-store"})
-    response.set_cookie(
-        sessions.COOKIE, key, path="/", secure=request.url.scheme == "https", httponly=True, samesite="strict"
-    )
+    response.set_cookie(value=token, **_cookie(request))
     return response
+
+
+def _cookie(request: Request) -> dict[str, Any]:
+    """The attributes of the cookie; a browser deletes one only under the same."""
+    name = sessions.cookie_name(request.scope)
+    secure = name == sessions.SECURE_COOKIE
+    return {"key": name, "path": "/", "secure": secure, "httponly": True, "samesite": "strict"}
 
 
 @router.post("/sign-out")
 async def sign_out(request: Request) -> Response:
-    """Delete the cookie; the key itself stays valid."""
-    sessions.check_same_origin(dict(request.scope["headers"]))
+    """End the session, and delete the cookie; the key itself stays valid."""
+    headers = dict(request.scope["headers"])
+    sessions.check_same_origin(headers)
+    if token := sessions.session_token(request.scope, headers):
+        service: Service = request.app.state.service
+        await run_in_threadpool(end_session, service.database, token)
+        service.keyring.forget_session(token)
     response = RedirectResponse("/sign-in", 303, {**HEADERS, "Cache-Control": "no-store"})
-    response.delete_cookie(sessions.COOKIE, path="/", httponly=True, samesite="strict")
+    response.delete_cookie(**_cookie(request))
     return response

@@ -27,6 +27,11 @@ export async function post(path, body = null, headers = {}) {
   return call("POST", path, { headers: sent, body: body === null ? null : JSON.stringify(body) });
 }
 
+export async function remove(path) {
+  const { csrf } = await session();
+  return call("DELETE", path, { headers: { "X-CSRF-Token": csrf } });
+}
+
 async function call(method, path, options) {
   const response = await fetch(path, { method, credentials: "same-origin", cache: "no-store", ...options });
   if (response.status === 401) return signIn();

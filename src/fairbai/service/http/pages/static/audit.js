@@ -2,7 +2,7 @@
 
 import { get, Problem, reason, signIn } from "./api.js";
 import { badge, complain, facts, find, make, row, say } from "./dom.js";
-import { age, count, decimal, moment, NONE, percent, plural, state } from "./format.js";
+import { age, confidence, count, decimal, known, moment, NONE, percent, plural, state, together } from "./format.js";
 import { frame, missing } from "./frame.js";
 
 const id = location.pathname.split("/")[2];
@@ -17,7 +17,20 @@ const NAMES = {
   lease: "Ticket lease (seconds)",
   report_after: "Rewards count at the age of (seconds)",
   silence: "Silence counts as",
+  cycle: "Decides at the end of every",
+  min_duration: "Decides not before",
+  tolerance: "Tolerance",
+  goal: "Goal",
+  control: "Control",
+  max_trials: "Trials at most",
+  deadline: "Deadline",
+  flag: "Flag",
+  values: "Values of the arms",
+  bulk: "Assigned when all flags are evaluated",
+  sample_ratio: "Sample-ratio check, level",
 };
+const GOALS = { max: "higher is better", min: "lower is better" };
+const ENDS = { closed: "closed by hand", deadline: "stopped at the deadline", max_trials: "all trials were used" };
 const KINDS = { true: "good", false: "bad", null: "" };
 const COLUMNS = {
   Arm: ({ arm, arms }) => arm ?? arms.join(" and "),
@@ -38,7 +51,8 @@ function show(audit) {
   document.title = `Audit of ${audit.name} · fairbai`;
   say(find("name"), `Audit of ${audit.name}`);
   const decided = audit.decided_after !== null;
-  find("state").replaceChildren(badge(...state({ decided, stopped: true, closed: audit.state === "closed" })));
+  const [stopped, closed] = [decided || audit.state === "stopped", audit.state === "closed"];
+  find("state").replaceChildren(badge(...state({ ...audit, decided, stopped, closed })));
   tell(find("verdict"), audit.verdict, KINDS[audit.kept]);
   find("verdict").classList.add("sentence");
   list(find("promised"), audit.promise.sentences);
@@ -48,10 +62,10 @@ function show(audit) {
   if (audit.replay) conclude(audit.replay, ` (${age(audit.replay.at)})`);
 }
 
-const list = (element, sentences) => element.replaceChildren(...sentences.map((sentence) => make("li", {}, sentence)));
+const list = (element, sentences) => element.replaceChildren(...sentences.map((sentence) => make("li", {}, together(sentence))));
 
 function table({ arms, groups }) {
-  const limited = arms.some(({ ceiling }) => ceiling < 1);
+  const limited = [...arms, ...groups].some(({ ceiling }) => ceiling < 1);
   const columns = Object.entries(limited ? { ...COLUMNS, ...CEILINGS } : COLUMNS);
   const labels = columns.map(([label]) => label);
   const numbers = labels.map((_, index) => index).slice(1);
@@ -65,8 +79,8 @@ function table({ arms, groups }) {
 function settings(audit) {
   const { delta, ...rest } = audit.settings;
   const undecided = audit.decided_after === null;
-  const closed = undecided && audit.state === "closed";
-  const over = closed ? "no, closed by hand" : "not yet";
+  const ended = undecided && ["closed", "stopped"].includes(audit.state);
+  const over = ended ? `no, ${ENDS[audit.ended_by]}` : "not yet";
   const doubted = audit.doubts.some(({ after_decision: late }) => !late);
   const why = audit.promise.proved ? "proved" : doubted ? "the aim; in doubt" : "a heuristic aim, not proved";
   const aim = `at most ${percent(delta, 3)} (${why})`;
@@ -74,11 +88,28 @@ function settings(audit) {
     ["Started", moment(audit.created_at)],
     ["Trials", `${count(audit.trials)} (${count(audit.observed)} with a reward)`],
     ["Decided", undecided ? over : `after ${plural(audit.decided_after, "trial")}`],
-    [undecided ? (closed ? "Was ahead" : "Best so far") : "Answer", audit.recommendation ?? "none"],
-    ["Error probability", closed ? `unknown (the aim was ${percent(delta, 3)})` : aim],
+    ["Question", audit.question],
+    [undecided ? (ended ? "Best guess" : "Best so far") : "Answer", audit.recommendation ?? "none"],
+    ["Confidence", known(audit.confidence) ? confidence(audit.confidence) : "unknown"],
+    [undecided ? "Still in the race" : "Not excluded", several(audit.candidates)],
+    ["Error probability", ended ? `no decision (the aim was ${percent(delta, 3)})` : aim],
   ];
-  const others = Object.entries(rest).map(([name, value]) => [NAMES[name] ?? name, described(value)]);
+  const others = Object.entries(rest).map(([name, value]) => [NAMES[name] ?? name, setting(name, value)]);
   return [...first, ...others, ["Version", `fairbai ${audit.library}`]];
+}
+
+/** Some labels, and how many more. */
+function several(labels) {
+  if (labels === null) return "unknown";
+  const more = labels.length > 5 ? ` and ${labels.length - 5} more` : "";
+  return labels.slice(0, 5).join(", ") + more;
+}
+
+function setting(name, value) {
+  if (name === "goal") return GOALS[value];
+  if (name === "deadline") return moment(value);
+  if (name === "values") return Object.entries(value).map(([arm, one]) => `${arm}: ${JSON.stringify(one)}`).join("; ");
+  return name === "max_trials" ? count(value) : described(value);
 }
 
 /** A setting as text: the kind of rule and its parameters. */
@@ -86,8 +117,9 @@ function described(value) {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (value === null || typeof value !== "object") return String(value ?? "none");
   const { kind, ...rest } = value;
-  const set = Object.entries(rest).map(([name, part]) => `${name} ${JSON.stringify(part)}`);
-  return [kind, ...set].filter(Boolean).join(", ");
+  const shown = (part) => (part === null ? "unknown" : JSON.stringify(part));
+  const set = Object.entries(rest).map(([name, part]) => `${name.replaceAll("_", " ")} ${shown(part)}`);
+  return [kind?.replaceAll("_", " "), ...set].filter(Boolean).join(", ");
 }
 
 // --- the replay

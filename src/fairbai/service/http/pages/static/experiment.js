@@ -2,16 +2,41 @@
 
 import { get, post, reason } from "./api.js";
 import { draw } from "./charts.js";
-import { badge, complain, find, latest, row, say } from "./dom.js";
-import { about, age, count, decimal, interval, known, mean, moment, percent, plural, state } from "./format.js";
+import { badge, complain, find, latest, make, row, say } from "./dom.js";
+import {
+  about,
+  age,
+  confidence,
+  count,
+  decimal,
+  interval,
+  known,
+  left,
+  mean,
+  moment,
+  NONE,
+  percent,
+  plural,
+  state,
+  together,
+} from "./format.js";
 import { frame, missing } from "./frame.js";
+import { interventions, offered } from "./interventions.js";
 import { follow } from "./live.js";
 import { snippets } from "./snippets.js";
 
 const id = location.pathname.split("/")[2];
 const at = `/v1/experiments/${id}`;
-const CHARTS = { shares: "shares", means: "means", averages: "averages", evidence: "evidence", trials: "trials-chart" };
+const CHARTS = {
+  effects: "effects",
+  shares: "shares",
+  means: "means",
+  averages: "averages",
+  evidence: "evidence",
+  trials: "trials-chart",
+};
 const LABELS = ["Arm", "Trials", "Rewards", "Pending", "Mean", "Interval", "Share", "Floor"];
+const LEVEL_LABELS = ["Level", "Effect", "Interval", "Share", "Floor"];
 const MODES = {
   live: "Live",
   polling: "Live, updated every few seconds",
@@ -19,15 +44,19 @@ const MODES = {
   over: "Finished",
 };
 const PAUSE = 1500; // ms between two refreshes
+const MINUTE = 60_000; // ms
 
 let shown = null; // the newest status
 
 /** The sentence and the charts cost more than the status, so there is a pause after each refresh. */
 const refresh = latest(async () => {
   try {
-    const [{ sentence }, { figures }] = await Promise.all([get(`${at}/summary`), get(`${at}/figures`)]);
-    say(find("sentence"), sentence);
-    if (shown.decided || shown.closed) say(find("announced"), sentence); // screen readers need not hear every step
+    const [summary, { figures }] = await Promise.all([get(`${at}/summary`), get(`${at}/figures`)]);
+    const headline = together(summary.headline);
+    say(find("sentence"), headline);
+    complain(find("more"), together(summary.more));
+    cost(summary.learning_cost);
+    if (shown.decided || shown.stopped) say(find("announced"), headline); // screen readers need not hear every step
     find("averages-card").hidden = !figures.averages; // only where they are estimated whatever the drift
     for (const [name, figure] of Object.entries(figures)) draw(find(CHARTS[name]), figure);
   } catch (error) {
@@ -43,24 +72,46 @@ function show(status) {
   document.title = `${status.name} · fairbai`;
   say(find("name"), status.name);
   find("state").replaceChildren(badge(...state(status)));
-  find("sentence").classList.toggle("good", status.decided && !doubted(status));
+  find("standing").classList.toggle("good", status.decided && !doubted(status));
+  find("standing").classList.toggle("warn", status.stopped && !status.decided);
+  if (!status.decided && status.trials) say(find("sentence"), together(status.sentence));
+  complain(find("question"), unusual(status) ? together(status.question) : null);
   complain(find("doubts"), remarks(status));
+  complain(find("ratio"), status.sample_ratio?.mismatch === false ? status.sample_ratio.sentence : null);
   tiles(status);
   const family = status.config.family.kind;
   say(find("mean-head"), "estimand" in status ? "Average" : "Mean");
-  find("arms").replaceChildren(...status.arms.map((arm) => line(arm, family)));
+  find("arms").replaceChildren(...status.arms.map((arm) => line(arm, family, status)));
+  levels(status);
   permit();
   refresh();
 }
 
+/** What the levels of the factors add; only experiments with factors have some. */
+function levels({ effects = [] }) {
+  for (const card of ["effects-card", "levels-card"]) find(card).hidden = effects.length === 0;
+  find("levels").replaceChildren(
+    ...effects.map(({ factor, level, effect, interval: ends, share, floor }) => {
+      const cells = [`${factor}: ${level}`, mean(effect), known(effect) ? interval(ends) : NONE];
+      return row(LEVEL_LABELS, [...cells, percent(share, 2), percent(floor, 2)], [1, 3, 4]);
+    }),
+  );
+}
+
 function tiles(status) {
-  const { trials, observed, pending, held, late, expired, glr, threshold, created_at: created } = status;
+  const { trials, observed, pending, held, late, expired, progress, max_trials: most, created_at: created } = status;
   say(find("trials"), count(trials));
-  say(find("started"), `started ${age(created)}`);
+  say(find("started"), `${most === null ? "" : `of ${count(most)} trials, `}started ${age(created)}`);
   find("started").title = moment(created);
-  say(find("evidence-now"), decimal(glr, 3));
-  say(find("threshold"), known(threshold) ? needed(status) : "waiting for first rewards");
-  say(find("to-go"), status.stopped ? "0" : about(status.expected_trials_to_go));
+  find("budget").hidden = most === null;
+  find("budget-spent").value = most === null ? 0 : Math.min(1, trials / most);
+  say(find("confidence"), status.recommendation === null ? NONE : confidence(status.confidence));
+  say(find("target"), sureOf(status));
+  say(find("evidence-now"), percent(progress, 0));
+  say(find("threshold"), needed(status));
+  time(status);
+  const ahead = status.expected_trials_to_go;
+  say(find("to-go"), status.stopped || ahead === 0 ? "0" : known(ahead) ? `≈ ${about(ahead)}` : NONE);
   say(find("stop"), ending(status));
   say(find("pending"), count(pending));
   say(find("observed"), held ? `${count(observed)} counted, ${count(held)} held` : `${count(observed)} received`);
@@ -68,35 +119,86 @@ function tiles(status) {
   say(find("expired"), `${count(expired)} expired`);
 }
 
-/** Rewards that come after a close may still raise the evidence above the threshold: too late. */
-function needed({ threshold, decided, stopped }) {
-  return `of ${decimal(threshold, 3)} needed${stopped && !decided ? " before it was closed" : ""}`;
+/** What trials of other arms than the best have forgone: an estimate, and what the intervals of the means allow. */
+function cost(learning) {
+  const { stopped, config, target_confidence: sure, observed } = shown;
+  const unit = config.family.kind === "bernoulli" ? "successes" : "in the unit of the rewards";
+  find("learning-cost").title = "Trials of each arm times its estimated distance from the best arm";
+  if (!learning) {
+    say(find("learning-cost"), NONE);
+    say(find("learning-cost-range"), "estimand" in shown && observed ? "not defined where means may change" : "");
+    return;
+  }
+  const { estimate, low, high } = learning;
+  say(find("learning-cost"), `≈ ${decimal(estimate, 3)}`);
+  const range = known(low) && known(high) ? `; ${decimal(low, 2)} to ${decimal(high, 2)}, ${percent(sure, 7)} sure` : "";
+  say(find("learning-cost-range"), `${stopped ? "" : "so far, "}${unit}${range}`);
 }
 
-/** Whether the rewards contradict the declared family, and did so by the time of the decision. */
+/** After an end without a decision there is no way to go. */
+function needed({ progress, decided, stopped }) {
+  if (known(progress)) return "of what a decision needs";
+  return stopped && !decided ? "not enough for a decision" : "waiting for first rewards";
+}
+
+/** What is confident, or why nothing is. */
+function sureOf(status) {
+  if (!known(status.confidence)) return doubted(status) ? "in doubt" : status.proved ? "" : "not proved";
+  const aim = `target ${percent(status.target_confidence, 7)}`;
+  if (status.decided || status.recommendation === null) return aim;
+  return `in “${status.recommendation}” ${status.stopped ? "at the end" : "if you stop now"}, ${aim}`;
+}
+
+/** The time until the deadline, if there is one and nothing else has ended the experiment. */
+function time({ deadline, ended_by: ended, created_at: created }) {
+  find("time").hidden = deadline === null || !(ended === null || ended === "deadline");
+  if (deadline === null) return;
+  const [begun, end] = [created, deadline].map(Date.parse);
+  const over = ended !== null || Date.now() >= end;
+  say(find("time-left"), over ? "none" : left(deadline));
+  say(find("deadline"), `deadline ${moment(deadline)}`);
+  find("time-spent").value = over ? 1 : Math.min(1, (Date.now() - begun) / (end - begun));
+}
+
+/** Whether the question is another than which arm has the highest mean. */
+const unusual = ({ goal, tolerance, control }) => goal === "min" || tolerance !== null || control !== null;
+
+/** Whether there is a doubt, and was by the time of the decision. */
 const doubted = ({ doubts }) => doubts.some(({ after_decision: late }) => !late);
 
-/** What speaks against the declared family, and what would suit the rewards better; null if there is nothing. */
-function remarks({ doubts, hints }) {
+/** What is in doubt, and what would suit the rewards better; null if there is nothing. */
+function remarks({ doubts, hints, sample_ratio: ratio }) {
   const when = ({ trial, after_decision: late }) => (late ? "after the decision" : `after ${plural(trial, "trial")}`);
   const found = doubts.map((doubt) => `${doubt.reason} (found ${when(doubt)}).`);
-  const then = doubts.length ? ["For such rewards neither an answer nor the intervals are proved."] : [];
+  const such = doubts[0]?.kind === "family" ? "rewards" : "trials";
+  const then = doubts.length ? [`For such ${such} neither an answer nor the intervals are proved.`] : [];
+  if (ratio?.mismatch) found.unshift(ratio.sentence);
   return [...found.slice(0, 3), ...then, ...hints.map((hint) => `${hint}.`)].join(" ") || null;
 }
 
 function ending(status) {
   const { decided, stopped, proved } = status;
-  if (stopped && !decided) return "closed without a decision";
+  if (stopped && !decided) return "ended without a decision";
   if (doubted(status)) return decided ? "decision in doubt" : "until a decision, now in doubt";
   if (decided) return proved ? "proved decision" : "heuristic decision";
   return proved ? "until a proved decision" : "until a heuristic decision";
 }
 
-function line(arm, family) {
-  const cells = [arm.arm, count(arm.assigned), count(arm.observed), count(arm.pending)];
+function line(arm, family, status) {
+  const cells = [named(arm, status), count(arm.assigned), count(arm.observed), count(arm.pending)];
   cells.push(mean(arm.average ?? arm.mean, family));
   cells.push(known(arm.mean) ? interval(arm.interval, family) : "–", percent(arm.share, 2), percent(arm.floor, 2));
   return row(LABELS, cells, [1, 2, 3, 4, 6, 7]);
+}
+
+/** The label of an arm with its place in the race. */
+function named({ arm, candidate }, { recommendation: best, decided, stopped, control, switched_off: off }) {
+  const marks = arm === control ? [badge("control")] : [];
+  if (off.some(({ arm: name }) => name === arm)) marks.push(badge("switched off", "warn"));
+  else if (arm === best) marks.push(decided ? badge("answer", "good") : stopped ? badge("best guess", "warn") : badge("ahead"));
+  else if (candidate === false) marks.push(badge("excluded", "faint"));
+  else if (candidate === true) marks.push(badge(decided ? "not excluded" : "in the race", decided ? "faint" : ""));
+  return make("span", { className: "named" }, arm, ...marks);
 }
 
 function tell(mode) {
@@ -108,6 +210,7 @@ function tell(mode) {
 
 async function permit() {
   const { role } = await frame();
+  offered(shown, role);
   find("close").setAttribute("aria-disabled", String(role !== "admin" || shown.stopped));
   if (role !== "admin") say(find("close-note"), `Closing needs a key with role admin; yours has role ${role}.`);
   else if (shown.stopped) say(find("close-note"), "This experiment has ended.");
@@ -133,6 +236,7 @@ async function close() {
   }
 }
 
+interventions(at, { status: () => shown, show });
 find("close").addEventListener("click", ask);
 find("confirm").addEventListener("close", close);
 find("report").href = `${at}/report`;
@@ -140,4 +244,5 @@ for (const form of ["csv", "ndjson", "parquet"]) find(form).href = `${at}/events
 find("audit").href = `/experiments/${id}/audit`;
 snippets(find("code"), id);
 frame();
+setInterval(() => shown && time(shown), MINUTE);
 follow(id, { show, tell, fail: (error) => complain(find("problem"), reason(error)), gone: () => missing(id) });

@@ -1,59 +1,102 @@
 // The list of experiments, which follows its filters and refreshes every few seconds.
 
-import { get, reason } from "./api.js";
+import { get, Problem, reason } from "./api.js";
 import { badge, complain, find, latest, make, row, say } from "./dom.js";
-import { age, count, moment, NONE, percent, plural, state } from "./format.js";
+import { age, confidence, count, known, moment, NONE, percent, plural, state } from "./format.js";
 import { frame } from "./frame.js";
 
-const LABELS = ["Name", "State", "Arms", "Trials", "Best arm", "Progress", "Floors", "Started"];
-const PAGE = 100;
+const LABELS = ["Name", "State", "Best arm", "Evidence", "Trials", "Floors"];
+const PAGE = 50;
 const AGAIN = 5000; // ms
+const LONGER = 20; // a list that takes long to find is asked for less often
+const SURE_AT_ALL = 0.01; // a confidence below it is not worth a number
+const OLD = { running: "outcome=open", decided: "outcome=decided", stopped: "outcome=undecided" }; // in older addresses
 
-let limit = PAGE;
+let before = []; // the last experiment of every page before this one
+let following = null; // of this page, if there is a next one
+let waiting = null;
 
 const load = latest(async () => {
+  clearTimeout(waiting);
+  const begun = performance.now();
   try {
     const { experiments, next } = await get(`/v1/experiments?${query()}`);
     complain(find("problem"), null);
     show(experiments, next);
   } catch (error) {
+    const gone = error instanceof Problem && error.status === 404 && before.length > 0;
+    if (gone) return turn([]); // the experiment that this page comes after
     complain(find("problem"), reason(error));
   }
+  waiting = setTimeout(again, Math.max(AGAIN, LONGER * (performance.now() - begun)));
 });
 
-function query() {
+function again() {
+  if (document.visibilityState === "visible") load();
+  else waiting = setTimeout(again, AGAIN);
+}
+
+/** What is filtered and sorted, which is also what the address remembers. */
+function filters() {
   const [sort, descending] = find("sort").value.split(" ");
-  const asked = new URLSearchParams({ sort, descending, limit });
-  for (const name of ["state", "search"]) if (find(name).value.trim()) asked.set(name, find(name).value.trim());
+  const asked = new URLSearchParams(find("state").value);
+  asked.set("sort", sort);
+  asked.set("descending", descending);
+  if (find("search").value.trim()) asked.set("search", find("search").value.trim());
+  return asked;
+}
+
+function query() {
+  const asked = filters();
+  asked.set("limit", PAGE);
+  if (before.length) asked.set("after", before.at(-1));
   return asked;
 }
 
 function show(experiments, next) {
   const filtered = find("state").value || find("search").value.trim();
   const none = experiments.length === 0;
-  find("welcome").hidden = !none || Boolean(filtered);
-  find("list").hidden = none && !filtered;
-  find("more").hidden = next === null || limit >= 1000;
-  const shown = `${next ? "First " : ""}${plural(experiments.length, "experiment")}`;
-  say(find("caption"), none ? "No experiments match." : shown);
+  const first = before.length * PAGE;
+  find("welcome").hidden = !none || Boolean(filtered) || first > 0;
+  find("list").hidden = !find("welcome").hidden;
+  following = next;
+  find("turning").hidden = next === null && first === 0;
+  find("before").disabled = first === 0;
+  find("after").disabled = next === null;
+  say(find("where"), none ? "" : `${count(first + 1)} to ${count(first + experiments.length)}`);
+  const shown = next === null && first === 0 ? plural(experiments.length, "experiment") : `Page ${before.length + 1}`;
+  say(find("caption"), none ? "No experiments match." : `${shown}. Evidence is in percent of what a decision needs.`);
   const focused = document.activeElement?.closest?.("#rows a")?.href;
   find("rows").replaceChildren(...experiments.map(line));
   if (focused) [...document.querySelectorAll("#rows a")].find((link) => link.href === focused)?.focus();
 }
 
 function line(experiment) {
-  const { id, name, arms, trials, progress, floors_kept: kept, created_at: created } = experiment;
+  const { id, name, arms, trials, floors_kept: kept, created_at: created } = experiment;
   const link = make("a", { href: `/experiments/${id}` }, name);
   const started = make("time", { dateTime: created, title: moment(created) }, age(created));
-  const cells = [link, badge(...state(experiment)), count(arms), count(trials), best(experiment)];
-  return row(LABELS, [...cells, meter(name, progress), floors(kept), started], [2, 3]);
+  const about = make("span", { className: "hint" }, `${plural(arms, "arm")}, started `, started);
+  const named = make("div", { className: "above" }, link, about);
+  const cells = [named, badge(...state(experiment)), best(experiment), evidence(experiment), count(trials)];
+  return row(LABELS, [...cells, floors(kept)], [4]);
 }
 
-/** The answer once there is one, and who leads before; an experiment that was closed without one has none. */
-function best({ decided, closed, recommendation }) {
-  if (recommendation === null) return NONE;
-  if (decided) return make("strong", { className: "words" }, recommendation);
-  return make("span", { className: "words hint" }, `${recommendation} (${closed ? "was ahead" : "so far"})`);
+/** The answer and how sure it is; before, who leads; and the best guess of an experiment that ended without one. */
+function best(experiment) {
+  const { decided, recommendation } = experiment;
+  const ended = experiment.stopped || experiment.closed;
+  if (recommendation === null) return make("span", { className: "hint" }, ended ? "no best guess" : "too early");
+  const mark = decided ? badge("winner", "good") : ended ? badge("best guess", "warn") : badge("ahead");
+  const arm = make(decided ? "strong" : "span", { className: "words" }, recommendation);
+  const sure = make("span", { className: "hint" }, how(experiment, ended));
+  return make("div", { className: "above" }, make("span", { className: "named" }, arm, mark), sure);
+}
+
+function how({ decided, confidence: sure }, ended) {
+  if (!known(sure)) return decided ? "not proved" : "not known how sure";
+  const words = sure >= SURE_AT_ALL ? `${confidence(sure)} sure` : "no more than a guess";
+  if (decided) return words;
+  return ended ? `no decision, ${words}` : `${words} so far`;
 }
 
 /** Some rules guarantee floors only at the end, so there is nothing to say before. */
@@ -62,23 +105,33 @@ function floors(kept) {
   return kept ? badge("met", "good") : badge("violated", "bad");
 }
 
-function meter(name, progress) {
-  const bar = make("progress", { max: 1, value: progress ?? 0, "aria-label": `Progress of ${name}` });
-  return make("div", { className: "meter" }, bar, make("span", {}, progress === null ? NONE : percent(progress, 0)));
+/** The evidence in percent of what a decision needs; after an end without one there is no way to go. */
+function evidence({ name, progress, decided, stopped, closed }) {
+  if (!known(progress)) {
+    const ended = (stopped || closed) && !decided;
+    return make("span", { className: "hint" }, ended ? "not enough" : NONE);
+  }
+  const bar = make("progress", { max: 1, value: progress, "aria-label": `Evidence in ${name}` });
+  const part = make("span", {}, percent(progress, 0));
+  return make("div", { className: "meter", title: `${percent(progress, 0)} of what a decision needs` }, bar, part);
 }
 
-/** The filters are part of the address, so a list can be shared. */
-function remember() {
-  const kept = query();
-  kept.delete("limit");
-  history.replaceState(null, "", `?${kept}`);
+function turn(pages) {
+  before = pages;
+  load();
 }
 
 function recall() {
   const asked = new URLSearchParams(location.search);
-  for (const name of ["state", "search"]) if (asked.has(name)) find(name).value = asked.get(name);
-  const sort = `${asked.get("sort")} ${asked.get("descending")}`;
-  if ([...find("sort").options].some((option) => option.value === sort)) find("sort").value = sort;
+  if (asked.has("search")) find("search").value = asked.get("search");
+  const { outcome, state: given } = Object.fromEntries(asked);
+  choose("state", outcome ? `outcome=${outcome}` : (OLD[given] ?? `state=${given}`));
+  choose("sort", `${asked.get("sort")} ${asked.get("descending")}`);
+}
+
+/** Chooses an option of a select, if there is such an option. */
+function choose(id, value) {
+  if ([...find(id).options].some((option) => option.value === value)) find(id).value = value;
 }
 
 async function greet() {
@@ -93,12 +146,8 @@ greet();
 load();
 find("tools").addEventListener("submit", (event) => event.preventDefault());
 find("tools").addEventListener("input", () => {
-  limit = PAGE;
-  remember();
-  load();
+  history.replaceState(null, "", `?${filters()}`);
+  turn([]);
 });
-find("more").addEventListener("click", () => {
-  limit = Math.min(1000, limit + PAGE);
-  load();
-});
-setInterval(() => document.visibilityState === "visible" && load(), AGAIN);
+find("before").addEventListener("click", () => turn(before.slice(0, -1)));
+find("after").addEventListener("click", () => following && turn([...before, following]));

@@ -30,9 +30,19 @@ export const plural = (value, noun) => `${count(value)} ${noun}${value === 1 ? "
 /** An estimated number of trials with its noun. */
 export const aboutTrials = (value) => `${about(value)} ${about(value) === "1" ? "trial" : "trials"}`;
 
+/** A sentence in which no line breaks between a number and its percent sign. */
+export const together = (text) => text.replace(/(\d) %/g, `$1${NARROW}%`);
+
 export function percent(share, digits = 1) {
   if (!known(share)) return NONE;
   return `${new Intl.NumberFormat("en", { maximumFractionDigits: digits }).format(100 * share)}${NARROW}%`;
+}
+
+/** A confidence, rounded down, and never more than 99.9 %. */
+export function confidence(value) {
+  if (!known(value)) return NONE;
+  const tenths = Math.min(999, Math.floor(1000 * value + 1e-9));
+  return percent((tenths < 990 ? Math.floor(tenths / 10) * 10 : tenths) / 1000);
 }
 
 export function decimal(value, digits = 4) {
@@ -55,18 +65,29 @@ export function days(value) {
   return shown === "1" ? "1 day" : `${shown} days`;
 }
 
+const unitOf = (seconds) => UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? UNITS[3];
+
 /** How long ago something was. */
 export function age(iso) {
   const seconds = (Date.parse(iso) - Date.now()) / 1000;
-  const [unit, size] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? UNITS[3];
+  const [unit, size] = unitOf(seconds);
   return relative.format(Math.round(seconds / size), unit);
+}
+
+/** How much time is left, rounded down: 2 days. */
+export function left(iso) {
+  const seconds = Math.max(0, (Date.parse(iso) - Date.now()) / 1000);
+  const [unit, size] = unitOf(seconds);
+  return plural(Math.floor(seconds / size), unit);
 }
 
 export const moment = (iso) => date.format(new Date(iso));
 
 /** The state of an experiment: a word and the kind of its badge. */
-export function state({ decided, stopped, closed }) {
-  if (closed) return decided ? ["Closed", "good"] : ["Closed without a decision", "warn"];
+export function state({ decided, stopped, closed, paused, ended_by: ended }) {
+  if (closed) return decided ? ["Decided, closed", "good"] : ["Closed without a decision", "warn"];
+  if (paused && !ended) return ["Paused", "warn"];
   if (decided) return [stopped ? "Decided" : "Decided, settling", "good"];
-  return ["Running", ""];
+  if (stopped) return ["Stopped without a decision", "warn"];
+  return [ended ? "Waiting for the last rewards" : "Running", ""];
 }

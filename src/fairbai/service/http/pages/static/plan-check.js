@@ -16,7 +16,8 @@ const RANGES = {
 
 /** The first mistake in the body of a plan as a sentence, or null. An empty field is null in the body. */
 export function mistake(body) {
-  return labels(body) ?? rewards(body) ?? delta(body) ?? floors(body) ?? ceilings(body) ?? traffic(body);
+  const parts = [labels, rewards, question, delta, floors, ceilings, traffic];
+  return parts.reduce((found, part) => found ?? part(body), null);
 }
 
 function labels({ arms }) {
@@ -26,26 +27,41 @@ function labels({ arms }) {
 }
 
 function rewards(body) {
-  if (body.family.kind === "gaussian" && !(body.family.variance > 0)) {
+  if (body.family.kind === "gaussian" && !((body.family.variance ?? body.family.guess) > 0)) {
     return "The standard deviation must be greater than 0.";
   }
   return body.means ? means(body) : difference(body);
 }
 
-function means({ arms, means: given, family }) {
+function means({ arms, means: given, family, goal, tolerance }) {
   const wrong = arms.map((label, index) => mean(`the mean of “${label}”`, given[index], family.kind));
   const first = wrong.find((message) => message !== null);
-  if (first) return first;
-  const [one, other] = arms.filter((_, index) => given[index] === Math.max(...given));
-  return other === undefined ? null : `“${one}” and “${other}” share the highest mean; one arm must be best.`;
+  if (first || tolerance !== null) return first ?? null;
+  const [best, word] = goal === "max" ? [Math.max(...given), "highest"] : [Math.min(...given), "lowest"];
+  const [one, other] = arms.filter((_, index) => given[index] === best);
+  if (other === undefined) return null;
+  return `“${one}” and “${other}” share the ${word} mean; one arm must be best, unless you give a tolerance.`;
 }
 
-function difference({ baseline, difference: by, family }) {
+/** A control needs a tolerance, and a tolerance must leave something to find out. */
+function question({ tolerance, control, family }) {
+  if (tolerance === null) {
+    return control === null ? null : "A control needs a tolerance: how much better must an arm be for it to matter?";
+  }
+  if (typeof tolerance === "number") {
+    if (!(tolerance > 0)) return "The tolerance must be greater than 0.";
+    return family.kind === "bernoulli" && tolerance >= 1 ? "The tolerance must be less than 100 points." : null;
+  }
+  const part = Number(tolerance.slice(0, -1));
+  return part > 0 && part < 100 ? null : `The tolerance must be greater than ${ZERO} and less than ${ALL}.`;
+}
+
+function difference({ baseline, difference: by, family, goal }) {
   const wrong = mean("the mean of the other arms", baseline, family.kind);
   if (wrong) return wrong;
   if (by === null) return "Enter by how much the best arm is better.";
   if (by <= 0) return "The best arm must be better by more than 0.";
-  return mean("the mean of the best arm", baseline + by, family.kind);
+  return mean("the mean of the best arm", goal === "max" ? baseline + by : baseline - by, family.kind);
 }
 
 function mean(name, value, kind) {

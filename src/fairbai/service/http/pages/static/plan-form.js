@@ -2,6 +2,7 @@
 
 import { tie } from "./dial.js";
 import { find, make } from "./dom.js";
+import { adaptQuestion, question } from "./plan-question.js";
 
 /** Ranges and initial values of the sliders per family; shares are shown in percent. */
 const FAMILIES = {
@@ -70,6 +71,7 @@ function adapt() {
   const [means, each] = [chosen("expect") === "means", chosen("floors") === "each"];
   const highest = Math.floor(1000 / arms.length) / 10;
   find("deviation-dial").hidden = find("family").value !== "gaussian";
+  adaptQuestion(find("family").value, arms.map((arm) => arm.label.value.trim()));
   for (const name of ["baseline", "difference"]) find(name).parentElement.hidden = means;
   find("floor").parentElement.hidden = each;
   dials.floor.range(0, highest, 0.1);
@@ -147,8 +149,6 @@ export function wrongCount() {
 /** The body of `POST /v1/plan`. */
 export function request() {
   const { scale } = family();
-  const kind = find("family").value;
-  const deviation = dials.deviation.value;
   const expected =
     chosen("expect") === "means"
       ? { means: arms.map((arm) => per(arm.mean.value, scale)) }
@@ -156,12 +156,20 @@ export function request() {
   return {
     arms: arms.map((arm) => arm.label.value.trim()),
     ...expected,
-    family: kind === "gaussian" ? { kind, variance: deviation * deviation } : { kind },
+    family: rewards(),
+    ...question(scale),
     delta: per(dials.delta.value, 100),
     rates: rates(),
     daily: find("daily").value === "" ? null : Number(find("daily").value),
     drifts: find("drifts").checked ? null : false, // null: where it is possible
   };
+}
+
+function rewards() {
+  const kind = find("family").value;
+  const variance = dials.deviation.value ** 2;
+  if (kind !== "gaussian") return { kind };
+  return find("unknown").checked ? { kind, variance: null, guess: variance } : { kind, variance };
 }
 
 function rates() {

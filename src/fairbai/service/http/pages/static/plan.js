@@ -3,15 +3,17 @@
 import { post, reason } from "./api.js";
 import { draw, erase } from "./charts.js";
 import { complain, find, latest, row, say } from "./dom.js";
-import { aboutTrials, days, mean, NONE, percent } from "./format.js";
+import { about, aboutTrials, count, days, decimal, mean, NONE, percent } from "./format.js";
 import { frame } from "./frame.js";
 import { mistake } from "./plan-check.js";
 import { begin, request, wrongCount } from "./plan-form.js";
+import { ends, wrongEnd } from "./plan-question.js";
 import { snippets } from "./snippets.js";
 
 const LABELS = ["Arm", "Mean", "Floor", "Ceiling", "Share"];
 const SCOPE = { proved: ", if traffic does not change", drift_proof: ", however traffic changes" };
 const NEEDS = "needs yes-or-no rewards and a floor for every arm";
+const DAY = 86_400_000; // ms
 const SPEAK_AFTER = 1000; // ms without a change, after which screen readers announce the result
 
 let newest = null; // the form as it is now, or null where it has a mistake
@@ -41,6 +43,7 @@ function show(plan, form) {
     `on average until the decision; a single experiment can be shorter or longer. ` +
       `The chance of a wrong answer is proved to be at most ${percent(form.delta, 2)}${SCOPE[used]}.`,
   );
+  complain(find("short"), tooShort(trials[used], form.daily));
   say(find("price-of"), aboutTrials(price.trials));
   say(find("price-ratio"), `${percent(price.ratio - 1, 0)} more than without floors`);
   say(find("without-floors"), aboutTrials(trials.without_floors));
@@ -49,6 +52,10 @@ function show(plan, form) {
   say(find("other"), trials[other] === null ? NONE : aboutTrials(trials[other]));
   say(find("other-days"), trials[other] === null ? NEEDS : plan.days ? days(plan.days[other]) : "");
   say(find("heuristic"), aboutTrials(trials.heuristic));
+  const { until_decision: forgone, floors } = plan.regret;
+  const unit = form.family.kind === "bernoulli" ? "successes" : "reward";
+  say(find("regret"), `≈ ${decimal(forgone, 2)}`);
+  say(find("regret-floors"), `${unit} forgone until the decision; ${decimal(floors, 2)} by the floors alone`);
   say(find("strip"), `About ${aboutTrials(trials[used])}${length}; floors cost ${aboutTrials(price.trials)}`);
   draw(find("price"), plan.figures.price);
   draw(find("allocation"), plan.figures.allocation);
@@ -58,11 +65,23 @@ function show(plan, form) {
   speaking = setTimeout(() => say(find("spoken"), find("strip").textContent), SPEAK_AFTER);
 }
 
+/** A warning if the experiment will probably end before it decides, or null. */
+function tooShort(expected, daily) {
+  const { max_trials: most, deadline } = ends();
+  const until = deadline !== null && daily ? ((Date.parse(deadline) - Date.now()) / DAY) * daily : Infinity;
+  const allowed = Math.min(most ?? Infinity, until);
+  if (!(allowed < expected)) return null;
+  const [budget, time] = [`You allow ${count(most)} trials`, `Until the deadline there are about ${about(until)} trials`];
+  const limit = allowed === most ? budget : time;
+  return `${limit}, and it needs about ${about(expected)}: it will probably end with a best guess and no decision.`;
+}
+
 /** Without a plan there are no results: those of an older form would mislead. */
 function clear(message) {
   complain(find("problem"), message);
-  for (const name of ["answer", "price-of", "without-floors", "heuristic", "other"]) say(find(name), NONE);
-  for (const name of ["meaning", "price-ratio", "without-floors-days", "other-days", "spoken"]) say(find(name), "");
+  complain(find("short"), null);
+  for (const name of ["answer", "price-of", "without-floors", "heuristic", "other", "regret"]) say(find(name), NONE);
+  for (const name of ["meaning", "price-ratio", "without-floors-days", "other-days", "regret-floors", "spoken"]) say(find(name), "");
   for (const name of ["price", "allocation"]) erase(find(name), "No plan to show.");
   find("shares").replaceChildren();
   say(find("strip"), message);
@@ -91,7 +110,8 @@ async function start() {
   find("start").setAttribute("aria-disabled", "true"); // until the plan changes: one click, one experiment
   const name = find("name").value.trim() || "New experiment";
   try {
-    const { id } = await post("/v1/experiments", { ...experiment, name }, { "Idempotency-Key": attempt });
+    const body = { ...experiment, ...ends(), name };
+    const { id } = await post("/v1/experiments", body, { "Idempotency-Key": attempt });
     say(find("started-title"), `“${name}” has started`);
     find("watch").href = `/experiments/${id}`;
     snippets(find("code"), id);
@@ -108,7 +128,7 @@ function change() {
   experiment = null;
   find("start").setAttribute("aria-disabled", "true");
   const form = request();
-  const wrong = wrongCount() ?? mistake(form);
+  const wrong = wrongCount() ?? mistake(form) ?? wrongEnd(form.arms.length);
   newest = wrong ? null : form;
   if (wrong) clear(wrong);
   else ask(newest);

@@ -26,6 +26,9 @@ find("next").value = next;
 if (told.has("wrong")) {
   complain(find("wrong"), "This key is unknown or has been revoked.");
   find("key").setAttribute("aria-invalid", "true");
+} else if (told.has("expired")) {
+  complain(find("wrong"), "This key has expired. Ask for a new one.");
+  find("key").setAttribute("aria-invalid", "true");
 } else if (told.has("wait")) {
   const seconds = Number.parseInt(told.get("wait"), 10) || 60;
   complain(find("wrong"), `Too many failed attempts from your address. Try again in ${seconds} seconds.`);

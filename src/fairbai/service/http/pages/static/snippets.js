@@ -16,9 +16,9 @@ def visit() -> None:
 const curl = (origin, id) => `export KEY=fb_...  # a writer key
 curl ${origin}/v1/experiments/${id}/ask \\
   -H "Authorization: Bearer $KEY" -d '{"n": 1, "serve_winner": true}'
-# {"tickets": [{"ticket": "0", "arm": "..."}], ...}
+# {"tickets": [{"ticket": "0-Qm8c0V2yLtA", "arm": "..."}], ...}
 curl ${origin}/v1/experiments/${id}/tell \\
-  -H "Authorization: Bearer $KEY" -d '{"rewards": [{"ticket": "0", "reward": 1.0}]}'
+  -H "Authorization: Bearer $KEY" -d '{"rewards": [{"ticket": "0-Qm8c0V2yLtA", "reward": 1.0}]}'
 `;
 
 const javascript = (origin, id) => `// on your server, not in the browser: the key is a secret

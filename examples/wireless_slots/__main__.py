@@ -1,0 +1,85 @@
+"""Carriers of a base station share one experiment: `python -m examples.wireless_slots`; see README.md."""
+
+import argparse
+from contextlib import nullcontext
+from typing import Any
+
+import gymnasium
+
+from examples.own_service import service
+from fairbai import environments
+from fairbai.client import Client, ExperimentOverError, Tally, assign
+
+TARGET = 1.5  # the throughput of a slot that its packet needs
+FLOOR = 0.04  # of the slots, for each of the ten UEs
+DELTA = 0.05
+CARRIERS = 3
+SLOTS = 200  # of a carrier between two reports
+
+
+class Carrier:
+    """Schedules its own slots under the last policy, and reports what became of the packets."""
+
+    def __init__(self, cell: environments.WirelessCell, number: int, seed: int) -> None:
+        self.number, self.slot = number, 0
+        self.env = gymnasium.make("fairbai/WirelessCell-v0", cell=cell)
+        self.env.reset(seed=seed + number)
+
+    def schedule(self, policy: dict[str, Any]) -> Tally:
+        """One period: whose slot it is follows from the policy and the number of the slot, so all UEs know it, too."""
+        tally = Tally(policy)
+        for _ in range(SLOTS):
+            self.slot += 1
+            ue = assign(policy, f"carrier {self.number}, slot {self.slot}")
+            _, throughput, _, _, _ = self.env.step(policy["arms"].index(ue))
+            tally.add(ue, float(throughput >= TARGET))
+        return tally
+
+
+def run(url: str, key: str, seed: int) -> dict[str, Any]:
+    """Schedule until every UE has its floor and the best is known; returns the last status."""
+    cell = environments.WirelessCell.paper(fading=environments.Rayleigh())
+    carriers = [Carrier(cell, number, seed) for number in range(CARRIERS)]
+    form = {"family": "bernoulli", "stopping": "design_based", "rates": FLOOR}
+    with Client(url, key) as client:
+        experiment = client.create("slots", [f"UE {ue}" for ue in range(cell.ues)], DELTA, **form)
+        print(f"Experiment {experiment}: {cell.ues} UEs, {CARRIERS} carriers, a report every {SLOTS} slots of each.")
+        reports, answer = 0, None
+        while answer is None or not answer.stopped:
+            try:
+                policy = client.policy(experiment, trials=CARRIERS * SLOTS)
+            except ExperimentOverError:
+                break
+            for carrier in carriers:
+                answer = client.report(experiment, **carrier.schedule(policy).batch())
+                reports += 1
+        status = client.status(experiment)
+    show(status, reports)
+    return status
+
+
+def show(status: dict[str, Any], reports: int) -> None:
+    """What every UE got."""
+    print(f"\n{'UE':<6}{'slots':>8}{'share':>8}{'floor':>7}{'delivered':>11}   average, at all times")
+    for arm in status["arms"]:
+        low, high = arm["interval"]
+        counts = f"{arm['assigned']:>8,}{arm['share']:>8.1%}{arm['floor']:>7.0%}{arm['mean']:>11.1%}"
+        print(f"{arm['arm']:<6}{counts}   {low:.0%} to {high:.0%}")
+    proof = "proved, however the channels drift" if status["proved"] else "not proved"
+    print(f"\n{status['recommendation']} delivers most; wrong with probability at most {DELTA:.0%} ({proof}).")
+    print(f"{status['trials']:,} slots in {reports:,} reports, instead of {status['trials']:,} questions.")
+    print(status["sample_ratio"]["sentence"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Schedule a wireless cell over the edge mode of the service.")
+    parser.add_argument("--url", help="URL of a running service (default: start one)")
+    parser.add_argument("--key", help="an admin key of that service")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the channels (default: 1)")
+    options = parser.parse_args()
+    with nullcontext((options.url, options.key)) if options.url else service() as (url, key):
+        run(url, key, options.seed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""What a status means, in one sentence."""
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fairbai.identifier.status import Status
+
+MAX_NAMED = 4  # arms in a sentence; more are counted
+MAX_PERCENT = 99.9  # that a sentence claims
+Quote = Callable[[Any], str]
+
+
+def sentence(status: "Status", quote: Quote) -> str:
+    """Where an experiment stands."""
+    if status.decided:
+        return _decided(status, quote(status.recommendation))
+    if status.recommendation is None:
+        missing = int((status.observed == 0).sum())
+        nothing = f"no arm can be named, because {counted(missing, 'arm')} ha{'s' if missing == 1 else 've'} no reward"
+        return f"{_opening(status)} {nothing}."
+    named = quote(status.recommendation)
+    looks = f"{named} looks best" if status.ended_by is not None else named
+    if status.confidence is None or status.candidates is None:
+        return f"{_opening(status)} {looks}; how sure that is cannot be said, because {_reason(status)}."
+    return (
+        f"{_opening(status)} {looks}, {_sure(status.confidence)}; {race(status.candidates, len(status.arms), quote)}."
+    )
+
+
+def percent(confidence: float) -> str:
+    """A confidence in per cent, rounded down, and never more than 99.9.
+
+    Example:
+        >>> percent(0.8799), percent(0.99), percent(0.9978), percent(1.0)
+        ('87 %', '99 %', '99.7 %', '99.9 %')
+    """
+    whole = math.floor(100.0 * confidence + 1e-9)
+    if whole < 99:
+        return f"{whole} %"
+    tenths = math.floor(1000.0 * confidence + 1e-9) / 10.0
+    return f"{min(tenths, MAX_PERCENT):g} %"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: 1 trial, 5,000 trials."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _opening(status: "Status") -> str:
+    """Whether the experiment goes on."""
+    trials = int(status.assigned.sum())
+    if status.ended_by is None:
+        return "If you stop now:"
+    if status.stopped:
+        return f"Stopped after {counted(trials, 'trial')} without a decision:"
+    return f"No trials after {trials:,}, but rewards are still out:"
+
+
+def _sure(confidence: float) -> str:
+    return "but that is no more than a guess" if confidence < 0.01 else f"{percent(confidence)} sure"
+
+
+def race(candidates: Sequence[Hashable], arms: int, quote: Quote) -> str:
+    """Which of the arms may still be the best.
+
+    Example:
+        >>> race(["a", "b"], 5, repr), race(range(5), 5, repr)
+        ("'a' and 'b' are still in the race", 'all 5 arms are still in the race')
+    """
+    left = len(candidates)
+    if left > MAX_NAMED:
+        return f"{'all' if left == arms else f'{left:,} of'} {arms:,} arms are still in the race"
+    named = listed(candidates, quote)
+    return f"only {named} is still in the race" if left == 1 else f"{named} are still in the race"
+
+
+def listed(arms: Sequence[Hashable], quote: Quote) -> str:
+    """Some arms: 'a', 'b' and 'c'."""
+    *first, last = (quote(arm) for arm in arms)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _decided(status: "Status", named: str) -> str:
+    if status.confidence is None:
+        return f"Decided: {named}, but this is not proved, because {_reason(status)}."
+    return f"Decided: {named}, with {percent(status.confidence)} confidence, proved."
+
+
+def _reason(status: "Status") -> str:
+    """Why nothing is proved."""
+    early = [doubt.reason for doubt in status.doubts if not doubt.after_decision]
+    return f"{early[0][0].lower()}{early[0][1:]}" if early else "the stopping rule is not proved"

@@ -1,0 +1,257 @@
+"""Factorial designs: every combination of the levels of several factors, described by a few effects.
+
+Three headlines, three pictures and two buttons are 18 combinations, but 1 + 2 + 2 + 1 = 6 parameters: the mean of all
+combinations, and what each level adds to it. The features are contrasts that sum to 0 over the levels of a factor and
+are orthogonal to each other, scaled so that XᵀX = K I over the K combinations. So the effect of a level is its
+difference from the average level; no level is special, as the reference level of a dummy coding is; and the numbers of
+an experiment do not depend on the order of the levels, because any two such bases differ by a rotation.
+"""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from fairbai.problems.checks import Array, frozen, number
+from fairbai.problems.linear import Linear
+from fairbai.problems.rates import Group, Overlapping
+from fairbai.problems.sentences import listed
+
+BETWEEN = " / "  # the levels of a combination, in its label
+MAX_COMBINATIONS = 10_000
+MAX_NUMBERS = 4_000_000  # in the features
+Level = str | int | float
+
+
+class Effect(NamedTuple):
+    """The effect of a level, or of a pair of levels beyond what each of them adds, as a contrast of the parameters.
+
+    Attributes:
+        factor: The factor, or the two factors of an interaction, such as "headline × picture".
+        level: The level, or the pair of levels.
+        contrast: The effect is ``contrast @ theta``.
+        arms: The numbers of the combinations that have the level, or both levels.
+    """
+
+    factor: str
+    level: str
+    contrast: Array
+    arms: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Factorial(Linear):
+    """Linear arms that are all combinations of the levels of several factors; ``fb.factorial`` makes one.
+
+    It is a family: ``fb.Identifier(design.arms, delta, family=design, rates=design.rates({"headline": 0.2}))``.
+
+    Attributes:
+        factors: The levels of every factor, in their order.
+        interactions: The pairs of factors that may interact.
+        arms: The labels of the combinations, such as "new / red / buy".
+        features: One row per combination, one column per parameter.
+        parameters: The names of the parameters.
+        effects: Every level of every factor, then every pair of levels of every interaction.
+    """
+
+    features: Any = field(init=False, repr=False, default=None)  # follows from the factors
+    factors: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    interactions: tuple[tuple[str, str], ...] = ()
+    arms: ClassVar[tuple[str, ...]]  # these, too, follow from the factors
+    parameters: ClassVar[tuple[str, ...]]
+    effects: ClassVar[tuple[Effect, ...]]
+
+    def __post_init__(self) -> None:
+        self._set(factors=_checked(self.factors))
+        self._set(interactions=_pairs(self.interactions, list(self.factors)))
+        _check_size(self.factors, self.interactions)
+        combinations = list(itertools.product(*self.factors.values()))
+        labels = tuple(BETWEEN.join(levels) for levels in combinations)
+        if len(set(labels)) < len(labels):
+            twice = next(label for label in labels if labels.count(label) > 1)
+            raise ValueError(f"factors must give every combination a label of its own, got {twice!r} twice")
+        places = dict(zip(self.factors, self._places().T, strict=True))
+        blocks = self._blocks()
+        columns = [block[tuple(places[name] for name in names)] for names, block in blocks]
+        self._set(features=np.hstack([np.ones((len(labels), 1)), *columns]), arms=labels)
+        self._set(parameters=("mean", *(name for names, block in blocks for name in _parameters(names, block))))
+        self._set(effects=tuple(self._effects(blocks)))
+        super().__post_init__()
+
+    def group(self, factor: str, level: Level) -> list[int]:
+        """The numbers of the combinations that have a level."""
+        levels = self._levels(factor)
+        if str(level) not in levels:
+            raise ValueError(f"level of {factor} must be one of {listed([repr(one) for one in levels])}, got {level!r}")
+        column = list(self.factors).index(factor)
+        found: list[int] = np.flatnonzero(self._places()[:, column] == levels.index(str(level))).tolist()
+        return found
+
+    def rates(self, levels: Mapping[str, float | Mapping[Level, float]], floor: float = 0.0) -> Overlapping:
+        """Floors for levels: every level of a factor gets at least its share of the trials.
+
+        Args:
+            levels: For some factors, one floor for all levels, or floors by level.
+            floor: One for every combination.
+
+        Example:
+            >>> design = factorial({"headline": ["old", "new"], "button": ["buy", "try", "go"]})
+            >>> design.rates({"headline": 0.4, "button": {"buy": 0.5}}).groups[2]
+            Group(arms=(0, 3), floor=0.5, ceiling=1.0)
+        """
+        if not isinstance(levels, Mapping):
+            raise ValueError(f'floors of levels must be by factor, such as {{"headline": 0.2}}, got {levels!r}')
+        groups: list[Group] = []
+        names: list[str] = []
+        for factor, floors in levels.items():
+            known = self._levels(factor)
+            by_level = floors if isinstance(floors, Mapping) else dict.fromkeys(known, floors)
+            for level, share in by_level.items():
+                share = number(f"floor of {factor} {level!r}", share, 0.0, 1.0, "in [0, 1]")
+                groups.append(Group(self.group(factor, level), floor=share))
+                names.append(f"{factor} {str(level)!r}")
+        found = Overlapping(floor, groups)
+        found.polytope(len(self.arms), self.arms, names)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; the features follow from it."""
+        factors = {name: list(levels) for name, levels in self.factors.items()}
+        pairs = [list(pair) for pair in self.interactions]
+        return {"kind": self.kind, "variance": self.variance, "factors": factors, "interactions": pairs}
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.variance, tuple(self.factors.items()), self.interactions))
+
+    def _levels(self, factor: str) -> tuple[str, ...]:
+        if factor not in self.factors:
+            raise ValueError(f"factor must be one of {listed([repr(name) for name in self.factors])}, got {factor!r}")
+        return self.factors[factor]
+
+    def _places(self) -> Array:
+        """The place of the level of every factor, one row per combination."""
+        return np.array(list(itertools.product(*(range(len(levels)) for levels in self.factors.values()))))
+
+    def _blocks(self) -> "list[Block]":
+        """The contrasts of every factor and of every interaction: an array with one axis per factor, then columns."""
+        own = {name: _contrasts(len(levels)) for name, levels in self.factors.items()}
+        found: list[Block] = [((name,), block) for name, block in own.items()]
+        for pair in self.interactions:
+            first, second = (own[name] for name in pair)
+            product = np.einsum("ai,bj->abij", first, second)
+            found.append((pair, product.reshape(*product.shape[:2], -1)))
+        return found
+
+    def _effects(self, blocks: "list[Block]") -> list[Effect]:
+        size, start, found = 1 + sum(block.shape[-1] for _, block in blocks), 1, []
+        every = dict(zip(self.factors, self._places().T, strict=True))
+        for names, block in blocks:
+            end = start + block.shape[-1]
+            for places in np.ndindex(*block.shape[:-1]):
+                contrast = np.zeros(size)
+                contrast[start:end] = block[places]
+                chosen = [every[name] == place for name, place in zip(names, places, strict=True)]
+                arms = np.flatnonzero(np.logical_and.reduce(chosen)).tolist()
+                level = BETWEEN.join(self.factors[name][place] for name, place in zip(names, places, strict=True))
+                found.append(Effect(" × ".join(names), level, frozen(contrast), tuple(arms)))
+            start = end
+        return found
+
+
+Block = tuple[tuple[str, ...], Array]
+
+
+def factorial(
+    factors: Mapping[str, Sequence[Level]], interactions: Sequence[Sequence[str]] = (), variance: float = 1.0
+) -> Factorial:
+    """A factorial design: all combinations of the levels of some factors, and the effects that describe them.
+
+    By default a combination earns the sum of what its levels add ("main effects"). Factors that may strengthen or
+    weaken each other are named in ``interactions``; each pair takes (levels - 1) · (levels - 1) more parameters.
+
+    Args:
+        factors: The levels of every factor, such as ``{"headline": ["old", "new"], "button": ["buy", "try", "go"]}``.
+        interactions: Pairs of factors, such as ``[("headline", "button")]``.
+        variance: The known variance of a reward; 0.25 for rewards from 0 to 1, such as clicks.
+
+    Example:
+        >>> import fairbai as fb
+        >>> design = fb.factorial({"headline": ["old", "new"], "button": ["buy", "try", "go"]})
+        >>> design.arms[:2], design.features.shape
+        (('old / buy', 'old / try'), (6, 4))
+        >>> design.rates({"headline": 0.3}).groups
+        (Group(arms=(0, 1, 2), floor=0.3, ceiling=1.0), Group(arms=(3, 4, 5), floor=0.3, ceiling=1.0))
+    """
+    return Factorial(variance=variance, factors=factors, interactions=interactions)  # type: ignore[arg-type]  # it checks
+
+
+def _checked(factors: Any) -> dict[str, tuple[str, ...]]:
+    if not isinstance(factors, Mapping) or len(factors) == 0:
+        raise ValueError(f'factors must be lists of levels, such as {{"button": ["buy", "try"]}}, got {factors!r}')
+    checked = {_named(name): _level_names(name, levels) for name, levels in factors.items()}
+    combinations = math.prod(len(levels) for levels in checked.values())
+    if combinations > MAX_COMBINATIONS:
+        raise ValueError(f"factors must have at most {MAX_COMBINATIONS:,} combinations, got {combinations:,}")
+    return checked
+
+
+def _check_size(factors: dict[str, tuple[str, ...]], pairs: Sequence[tuple[str, str]]) -> None:
+    """Refuse more parameters than memory is for."""
+    free = {name: len(levels) - 1 for name, levels in factors.items()}
+    parameters = 1 + sum(free.values()) + sum(free[first] * free[second] for first, second in pairs)
+    combinations = math.prod(len(levels) for levels in factors.values())
+    if combinations * parameters > MAX_NUMBERS:
+        most = MAX_NUMBERS // combinations
+        raise ValueError(f"{combinations:,} combinations must have at most {most:,} parameters, got {parameters:,}")
+
+
+def _named(name: Any) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError(f"factors must have names, got {name!r}")
+    return name
+
+
+def _level_names(name: str, levels: Any) -> tuple[str, ...]:
+    if isinstance(levels, (str, Mapping)) or not isinstance(levels, Sequence) or len(levels) < 2:
+        raise ValueError(f"factor {name!r} must have a list of at least two levels, got {levels!r}")
+    for level in levels:
+        if isinstance(level, bool) or not isinstance(level, (str, int, float)) or not str(level).strip():
+            raise ValueError(f"levels of factor {name!r} must be text or numbers, got {level!r}")
+    found = tuple(str(level) for level in levels)
+    if len(set(found)) < len(found):
+        raise ValueError(f"levels of factor {name!r} must be different, got {list(levels)!r}")
+    return found
+
+
+def _pairs(interactions: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
+    if isinstance(interactions, (str, Mapping)) or not isinstance(interactions, Sequence):
+        raise ValueError(f"interactions must be a list of pairs of factors, got {interactions!r}")
+    found: list[tuple[str, str]] = []
+    for pair in interactions:
+        right = not isinstance(pair, str) and isinstance(pair, Sequence) and all(name in names for name in pair)
+        if not right or len(set(pair)) != 2 or len(pair) != 2:
+            raise ValueError(
+                f"interactions must be pairs of the factors {listed([repr(n) for n in names])}, got {pair!r}"
+            )
+        first, second = sorted(pair, key=names.index)
+        if (first, second) in found:
+            raise ValueError(f"interactions must be different pairs, got {first!r} and {second!r} twice")
+        found.append((first, second))
+    return tuple(found)
+
+
+def _contrasts(levels: int) -> Array:
+    """Orthogonal contrasts of so many levels, one per column: sums of 0 and mean squares of 1 (Helmert's)."""
+    found = np.zeros((levels, levels - 1))
+    for column in range(levels - 1):
+        found[: column + 1, column] = 1.0
+        found[column + 1, column] = -(column + 1.0)
+    scaled: Array = found / np.sqrt(np.mean(found**2, axis=0))
+    return scaled
+
+
+def _parameters(names: tuple[str, ...], block: Array) -> list[str]:
+    return [f"{' × '.join(names)} {column + 1}" for column in range(block.shape[-1])]

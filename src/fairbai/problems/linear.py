@@ -1,0 +1,115 @@
+"""Structured arms: every arm has features, and its mean is a linear function of them."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fairbai.kernels import families as kernels
+from fairbai.problems.checks import Array, Numbers, array, frozen, number, refuse
+from fairbai.problems.families import MAX_VALUE, Family, Gaussian
+
+SPAN_TOLERANCE = 1e-6  # by which means may miss the span of the features, relative to the largest
+RANK_TOLERANCE = 1e-9  # relative, of a singular value that is taken for 0
+DIGITS = 9  # of coordinates, to which arms must differ
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(Family):
+    """Arms whose means are linear in known features, with normal rewards of one known variance.
+
+    Arm i has the mean x_i'θ, where x_i is its row of ``features`` and θ is unknown: rewards of one arm tell about all
+    others. There may be far more arms than features. Arms with the same features have the same mean, whatever θ is:
+    they are no rivals of each other, and any of them is as right an answer.
+
+    The proof of ``fb.stopping.LinearMixture`` needs rewards whose noise is sub-Gaussian with this variance: rewards in
+    [0, 1] are, with ``variance=0.25``. It does need the linear model; see docs/linear.md.
+
+    Args:
+        features: One row per arm. Columns may be linearly dependent: then only their span counts.
+        variance: The known variance of every reward.
+
+    Attributes:
+        dimension: How many parameters there are: the rank of the features.
+        coordinates: The features in other coordinates, one column per arm and ``dimension`` rows, such that the average
+            of x x' over the arms is the identity. All the library computes with these, so that nothing depends on
+            the unit or on the choice of the features, only on their span.
+
+    Example:
+        >>> family = Linear([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+        >>> family.dimension
+        2
+    """
+
+    features: Any  # a matrix; checked below
+    variance: float = 1.0
+    structured: ClassVar[bool] = True
+    code: ClassVar[int] = kernels.GAUSSIAN
+
+    def __post_init__(self) -> None:
+        features = array("features", self.features, dimensions=2)
+        if features.shape[0] < 2 or features.shape[1] < 1:
+            raise ValueError(f"features must have one row per arm and at least two arms, got shape {features.shape}")
+        refuse("features", f"be less than {MAX_VALUE:g} in size", features, np.abs(features) >= MAX_VALUE)
+        variance = number("variance", self.variance, 1.0 / MAX_VALUE, MAX_VALUE, "positive")
+        self._set(features=features, variance=variance)
+        self._set(coordinates=frozen(_coordinates(features)))
+
+    coordinates: ClassVar[Array]  # set above, from the features
+
+    @property
+    def dimension(self) -> int:
+        """How many parameters there are."""
+        return len(self.coordinates)
+
+    def scales(self, arms: int) -> Array:
+        """The variance, for every arm."""
+        self.check_arms(arms)
+        return frozen(np.full(arms, self.variance))
+
+    def check_arms(self, arms: int) -> None:
+        """Refuse another number of arms than there are features for."""
+        if arms != len(self.features):
+            raise ValueError(f"features must have one row per arm ({arms}), got {len(self.features)}")
+
+    def check_means(self, means: Any, dimensions: int = 1) -> Array:
+        """The means, which must be linear in the features."""
+        checked = super().check_means(means, dimensions)
+        self.check_arms(checked.shape[-1])
+        off = np.abs(checked - self.fitted(checked))
+        allowed = SPAN_TOLERANCE * np.abs(checked).max(axis=-1, keepdims=True)
+        refuse("means", "be linear in the features", checked, off > allowed)
+        return checked
+
+    def fitted(self, means: Array) -> Array:
+        """The means in the span of the features that are closest to these (on the last axis)."""
+        fitted: Array = means @ self.coordinates.T @ self.coordinates / len(self.features)
+        return fitted
+
+    def sample(self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
+        """Normal rewards."""
+        return Gaussian(self.variance).sample(means, rng, size)
+
+
+def _coordinates(features: Array) -> Array:
+    """An orthogonal basis of the span of the columns, times the root of the number of arms; one row per parameter."""
+    arms = len(features)
+    gram = features.T @ features
+    size = gram[0, 0]
+    if size > 0.0 and np.allclose(gram, size * np.eye(len(gram)), rtol=0.0, atol=1e-12 * size):
+        return np.ascontiguousarray(features.T * math.sqrt(arms / size))  # so that plain features stay plain
+    sizes = np.abs(features).max(axis=0)
+    left, values, _ = np.linalg.svd(features / np.where(sizes > 0.0, sizes, 1.0), full_matrices=False)
+    rank = int((values > RANK_TOLERANCE * values[0]).sum())
+    if rank == 0 or values[0] == 0.0:
+        raise ValueError("features must not all be 0")
+    basis = left[:, :rank].T * math.sqrt(arms)
+    signs = np.sign(basis[np.arange(rank), np.abs(basis).argmax(axis=1)])
+    coordinates = np.ascontiguousarray(basis * signs[:, None])
+    if len(np.unique(coordinates.round(DIGITS), axis=1).T) < len(np.unique(features, axis=0)):
+        raise ValueError(
+            "features must be the same for two arms or tell them apart, but some rows differ by no more than rounding: "
+            "subtract from every column what its entries have in common"
+        )
+    return coordinates

@@ -1,0 +1,157 @@
+"""Floors on arms and on groups of arms that may overlap, such as the levels of several factors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from fairbai.problems.checks import SUM_TOLERANCE, Array, Numbers, frozen
+from fairbai.problems.labels import some
+from fairbai.problems.rates.constant import Constant
+from fairbai.problems.rates.groups import Group
+from fairbai.problems.sentences import listed, named, told
+
+MAX_NAMED = 4  # floors that an error names
+
+
+class Polytope(NamedTuple):
+    """All shares within floors: w >= floors, members @ w >= group_floors, and sum(w) = 1.
+
+    Attributes:
+        floors: One per arm.
+        members: One row per group: 1 for its arms, 0 for the others.
+        group_floors: One per group.
+        centre: The shares within the floors that are closest to equal ones.
+    """
+
+    floors: Array
+    members: Array
+    group_floors: Array
+    centre: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Overlapping(Constant):
+    """Floors for arms, and for groups of arms together; an arm may be in several groups. For ``Linear`` arms only.
+
+    ``fb.factorial(...).rates({"headline": 0.2})`` makes such rates from floors for the levels of factors.
+
+    Args:
+        floor: One for all arms, or one per arm.
+        groups: Groups with floors, such as ``Group([0, 1], floor=0.4)`` or ``{"arms": [0, 1], "floor": 0.4}``.
+
+    Example:
+        >>> rates = Overlapping(groups=[Group([0, 1], floor=0.6), Group([0, 2], floor=0.6)])
+        >>> rates.polytope(4).centre.round(3)
+        array([0.35, 0.25, 0.25, 0.15])
+    """
+
+    groups: Sequence[Group | dict[str, Any]] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.groups, (str, dict)) or not isinstance(self.groups, Sequence):
+            raise ValueError(f"groups must be a list of groups, got {self.groups!r}")
+        groups = tuple(Group.of(form) for form in self.groups)
+        for group in groups:
+            if group.ceiling < 1.0:
+                what = told("a ceiling of ", group.ceiling, f" for {some(group.arms)}")
+                raise ValueError(f"groups that may overlap have floors only, got {what}: rates.Bounded has ceilings")
+        self._set(groups=groups)
+
+    def numbered(self, labels: Sequence[Any]) -> Self:
+        """The same floors, with the arms of groups by their numbers; an error if they contradict each other."""
+        groups = tuple(group.numbered(labels) for group in self._groups)
+        found = self if groups == self.groups else replace(self, groups=groups)
+        found.polytope(len(labels), labels)
+        return found
+
+    def floors(self, means: Numbers) -> Array:
+        """The floors of the arms by themselves; checks those of the groups for this number of arms too."""
+        return self.polytope(len(means)).floors
+
+    def polytope(self, arms: int, labels: Sequence[Any] | None = None, names: Sequence[str] | None = None) -> Polytope:
+        """The shares within the floors; an error if there are none, with these labels and names of the groups."""
+        floors = Constant.floors(self, np.zeros(arms))
+        groups = [group.numbered(labels) for group in self._groups]
+        members = np.zeros((len(groups), arms))
+        for row, group in zip(members, groups, strict=True):
+            last = max(group.numbers)
+            if last >= arms:
+                raise ValueError(f"groups must hold arms below {arms}, got arm {last}")
+            row[group.numbers] = 1.0
+        group_floors = np.array([group.floor for group in groups])
+        every = range(arms) if labels is None else labels
+        if names is None:
+            names = [f"the group {some([every[arm] for arm in group.numbers])}" for group in groups]
+        _refuse_too_much(floors, members, group_floors, names, every)
+        centre = _centre(floors, members, group_floors)
+        return Polytope(floors, frozen(members), frozen(group_floors), frozen(centre))
+
+    @property
+    def _groups(self) -> tuple[Group, ...]:
+        return tuple(group for group in self.groups if isinstance(group, Group))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; groups are dictionaries."""
+        return {**super().to_dict(), "groups": [group.to_dict() for group in self._groups]}
+
+
+def _refuse_too_much(
+    floors: Array, members: Array, group_floors: Array, names: Sequence[str], labels: Sequence[Any]
+) -> None:
+    """Raise a ValueError if no shares meet all floors; it names the floors that a proof of this needs.
+
+    The least sum of shares that meet all floors is a linear program. Where it is above 1, its dual solution proves it:
+    weights on the floors such that no arm counts more than once, under which the floors sum to more than 1.
+
+    Args:
+        floors: One per arm.
+        members: One row per group: 1 for its arms, 0 for the others.
+        group_floors: One per group.
+        names: What to call the groups.
+        labels: Those of the arms.
+    """
+    if not len(group_floors):
+        return  # floors of arms are checked where they are declared
+    from scipy.optimize import linprog  # here: a third of a second that no other rates need
+
+    arms = floors.size
+    found = linprog(np.ones(arms), -members, -group_floors, bounds=[(floor, None) for floor in floors])
+    total = float(found.fun or 0.0)
+    if total <= 1.0 + SUM_TOLERANCE:
+        return
+    needed = [
+        (f"{names[row]} at least ", float(group_floors[row]))
+        for row in np.flatnonzero(found.ineqlin.marginals).tolist()
+    ]
+    needed.sort(key=lambda pair: -pair[1])
+    own = np.flatnonzero((found.lower.marginals > 0.0) & (floors > 0.0)).tolist()
+    needed += [(f"{named(labels[arm])} at least ", float(floors[arm])) for arm in own]
+    words = [told(*pair) for pair in needed[:MAX_NAMED]]
+    words += [f"{len(needed) - MAX_NAMED} others theirs"] if len(needed) > MAX_NAMED else []
+    why = told(f"{listed(words)} would take ", total, " of the trials")
+    raise ValueError(f"rates must not contradict each other: {why}")
+
+
+def _centre(floors: Array, members: Array, group_floors: Array) -> Array:
+    """The shares within the floors that are closest to equal ones, by non-negative least squares.
+
+    The point of {x : G x >= h} that is closest to 0 is x = r / r_last up to sign, where r is the residual of the best
+    approximation of (0, 1) by a non-negative combination of the columns of (G, h)^T (Lawson and Hanson, chapter 23).
+    """
+    arms = floors.size
+    equal = np.full(arms, 1.0 / arms)
+    if (equal >= floors).all() and (members @ equal >= group_floors).all():
+        return equal
+    from scipy.optimize import nnls  # here: as above
+
+    ones = np.ones((1, arms))
+    rows = np.vstack([np.eye(arms), members, ones, -ones])
+    least = np.concatenate([floors - equal, group_floors - members @ equal, [0.0, 0.0]])
+    target = np.append(np.zeros(arms), 1.0)
+    columns = np.vstack([rows.T, least])
+    residual = columns @ nnls(columns, target)[0] - target
+    centre: Array = equal - residual[:-1] / residual[-1]
+    return centre

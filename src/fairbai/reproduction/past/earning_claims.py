@@ -1,0 +1,165 @@
+"""Claims of the related work that can be checked by simulation, on one instance with Bernoulli arms."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from fairbai.problems import Instance
+from fairbai.problems.checks import Array
+from fairbai.sampling import (
+    ConstrainedEpsilonGreedy,
+    ExposureFair,
+    FairUCB,
+    ProportionalCatchUp,
+    SamplingRule,
+    StochasticQuota,
+    StrictQuota,
+    VirtualQueues,
+)
+from fairbai.simulation import Runs, simulate
+from fairbai.stopping import Heuristic
+
+MEANS, FLOOR = (0.8, 0.6, 0.5, 0.2), 0.1
+TRIALS, LONG = 4_000, 32_000
+NOISE = 4.0  # standard errors
+NEVER = 1e-300  # a delta at which no run stops
+ETA = VirtualQueues().eta
+
+
+def played(
+    rule: SamplingRule, runs: int, seed: int, rounds: Sequence[int] = range(1, TRIALS + 1)
+) -> tuple[Runs, Array]:
+    """Runs that never stop, and the trials of every arm (last axis) after every one of these rounds (second axis)."""
+    instance = Instance(MEANS, "bernoulli", FLOOR)
+    last = rounds[-1]
+    found = simulate(instance, NEVER, rule, Heuristic(), False, runs, seed, last, trace=rounds, progress=False)
+    return found, np.rint(found.shares * np.array(rounds, dtype=np.float64)[:, None])
+
+
+def claims(runs: int, seed: int) -> list[list[str]]:
+    """Rows of a claim, what was found, and whether it held."""
+    return [
+        *_patil(runs, seed),
+        *_li(runs, seed),
+        *_claure(runs, seed),
+        *_drawn(runs, seed),
+        *_merit(runs, seed),
+    ]
+
+
+def _verdict(claim: str, found: str, holds: bool) -> list[str]:
+    return [claim, found, "yes" if holds else "no"]
+
+
+def _patil(runs: int, seed: int) -> list[list[str]]:
+    rule = FairUCB()
+    found, pulls = played(rule, runs, seed)
+    numbers = np.arange(1, TRIALS + 1)
+    lag = float((np.floor(FLOOR * numbers)[:, None] - pulls).max())
+    regret = found.regret(TRIALS)
+    forgone = float(regret.fair.mean())
+    gaps = max(MEANS) - np.array(MEANS)
+    needed = [8.0 * math.log(TRIALS) / gap**2 for gap in gaps[gaps > 0.0]]
+    short = sum(gap * max(0.0, need - FLOOR * TRIALS) for gap, need in zip(gaps[gaps > 0.0], needed, strict=True))
+    bound = (1.0 + math.pi**2 / 3.0) * float(gaps.sum()) + short
+    return [
+        _verdict(
+            f"Patil et al., Fair-UCB: ⌊p t⌋ − N ≤ α at all times (α = {rule.tolerance:g})",
+            f"at most {lag:g} in {runs} runs of {TRIALS:,} trials",
+            lag <= rule.tolerance,
+        ),
+        _verdict(
+            f"Patil et al., Fair-UCB: regret beyond the best fair policy after {TRIALS:,} trials at most "
+            f"(1 + π²/3) Σ Δ + Σ Δ (8 ln T/Δ² − p T)₊ = {bound:.0f} (their bound for UCB1)",
+            f"{forgone:.1f} on average",
+            forgone <= bound,
+        ),
+    ]
+
+
+def _li(runs: int, seed: int) -> list[list[str]]:
+    found, pulls = played(VirtualQueues(), runs, seed)
+    share = float((pulls[:, -1].mean(axis=0) / TRIALS).min())
+    lags = FLOOR * np.arange(1, TRIALS + 1)[:, None] - pulls
+    first, last = (float(part.max()) for part in (lags[:, : TRIALS // 2], lags[:, TRIALS // 2 :]))
+    per_trial = float(found.regret(TRIALS).fair.mean()) / TRIALS
+    bound = len(MEANS) / (2.0 * ETA)
+    return [
+        _verdict(
+            "Li et al., virtual queues: shares of at least the floors in the long run",
+            f"least mean share {share:.2%} after {TRIALS:,} trials, floor {FLOOR:.0%}",
+            share >= FLOOR - (ETA + 1.0) * len(MEANS) / TRIALS,
+        ),
+        _verdict(
+            "Li et al.: the queues are stable",
+            f"most trials behind {first:.1f} in the first half of the trials, {last:.1f} in the second",
+            last <= 1.1 * first + 1.0,
+        ),
+        _verdict(
+            f"Li et al.: regret per trial beyond the best fair policy at most K/(2η) = {bound:.2f} (and more to learn)",
+            f"{per_trial:.4f}",
+            per_trial <= bound,
+        ),
+    ]
+
+
+def _claure(runs: int, seed: int) -> list[list[str]]:
+    _, pulls = played(StrictQuota(), runs, seed)
+    numbers = np.arange(1, TRIALS + 1)
+    lag = float((FLOOR * numbers[:, None] - pulls).max())
+    drawn, _ = played(StochasticQuota(), runs, seed)
+    early, late = (float(drawn.regret(end).fair.mean()) for end in (TRIALS // 4, TRIALS))
+    return [
+        _verdict(
+            "Claure et al., strict: N ≥ p t − 1 at all times",
+            f"at most {lag:.2f} trials behind in {runs} runs",
+            lag <= 1.0,
+        ),
+        _verdict(
+            "Claure et al., stochastic: regret beyond the best fair policy grows like log t",
+            f"{early:.1f} after {TRIALS // 4:,} trials, {late:.1f} after {TRIALS:,}",
+            late <= 2.0 * max(early, 1.0) + NOISE,
+        ),
+    ]
+
+
+def _drawn(runs: int, seed: int) -> list[list[str]]:
+    """Of rules that draw: trials of every arm in standard errors above its floor."""
+    papers = {"Claure et al., stochastic": StochasticQuota(), "Celis et al.": ConstrainedEpsilonGreedy()}
+    rows = []
+    for paper, rule in papers.items():
+        _, pulls = played(rule, runs, seed)
+        error = math.sqrt(TRIALS * FLOOR * (1.0 - FLOOR) / runs)
+        least = float(((pulls[:, -1].mean(axis=0) - FLOOR * TRIALS) / error).min())
+        rows.append(
+            _verdict(
+                f"{paper}: every arm is drawn with probability p or more",
+                f"trials less p t, of the arm with the fewest: {least:+.1f} standard errors",
+                least >= -NOISE,
+            )
+        )
+    return rows
+
+
+def _merit(runs: int, seed: int) -> list[list[str]]:
+    _, pulls = played(ProportionalCatchUp(), runs, seed)
+    target = np.array(MEANS) / sum(MEANS)
+    away = float(np.abs(pulls[:, -1].mean(axis=0) / TRIALS - target).max())
+    rule = ExposureFair()
+    shares = played(rule, runs, seed, (TRIALS, LONG))[0].shares.mean(axis=0)
+    merit = np.exp(rule.steepness * np.array(MEANS))
+    merit /= merit.sum()
+    early, late = np.abs(shares - merit).sum(axis=1).tolist()
+    return [
+        _verdict(
+            "Wang and Joachims, catch-up: trials in proportion to means",
+            f"no mean share is further than {away:.2%} from it after {TRIALS:,} trials",
+            away <= 0.01,
+        ),
+        _verdict(
+            "Wang et al., FairX-UCB: shares tend to those by merit",
+            f"distance {early:.3f} after {TRIALS:,} trials, {late:.3f} after {LONG:,}",
+            late <= max(0.6 * early, 0.02),
+        ),
+    ]

@@ -1,0 +1,48 @@
+"""What operations cost, in seconds, approximately and on the safe side.
+
+One thread writes for all experiments, so one operation may not take long, and those that share a transaction may not
+take long together: others wait for both. The figures are what one core of 2020 takes, compiled, and a little more.
+"""
+
+from typing import Any
+
+from fairbai.service.domain.refusals import Refusal
+
+MAX_OPERATION = 0.05  # of one operation, and of heavy ones that share a transaction
+LIGHT = 0.016  # of an operation that is not heavy
+MAX_LIGHT = 0.03  # of light ones that share a transaction
+UNKNOWN = 0.0145  # to read an experiment of unknown size
+FUNCTION = 0.015  # of what is not an operation, such as creating an experiment
+EXPERIMENT, PER_ARM = 2e-4, 1e-5  # to write the state of an experiment: in any case, and per arm
+READING, READING_PER_ARM = 1e-3, 2e-5  # more to read it
+TRIAL = 2e-5  # to choose or to count a trial, and to write its row
+TRIAL_PER_ARM = 1e-7  # more per arm,
+SLOW_PER_ARM = {"lucb": 3.5e-6}  # and more to choose with these rules, which search for a bound of every arm
+
+
+def of_state(book: Any) -> float:
+    """What every transaction that changes an experiment costs."""
+    return EXPERIMENT + PER_ARM * len(book.labels)
+
+
+def of_reading(arms: int | None) -> float:
+    """What a transaction costs whose experiment is not in memory."""
+    return UNKNOWN if arms is None else EXPERIMENT + READING + (PER_ARM + READING_PER_ARM) * arms
+
+
+def of_choosing(book: Any) -> float:
+    """What a ticket costs."""
+    return TRIAL + SLOW_PER_ARM.get(book.identifier.sampling.kind, TRIAL_PER_ARM) * len(book.labels)
+
+
+def of_counting(book: Any) -> float:
+    """What a reward costs."""
+    return TRIAL + TRIAL_PER_ARM * len(book.labels)
+
+
+def check_size(size: int, each: float, arms: int) -> None:
+    """Refuse an operation that others would have to wait for."""
+    most = max(1, int(MAX_OPERATION / each))
+    if size > most:
+        detail = f"At most {most:,} at a time are possible with {arms:,} arms and this rule, got {size:,}"
+        raise Refusal(413, "Too much at once", detail, most=most)

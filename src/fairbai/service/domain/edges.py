@@ -1,0 +1,142 @@
+"""Trials that others assign: batches of them, and the policies that they follow."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairbai.service.domain import answers
+from fairbai.service.domain.book import Book
+from fairbai.service.domain.operation import Operation, key_used, over, paused, refused
+from fairbai.service.domain.ranges import check_rewards
+from fairbai.service.domain.refusals import Refusal, invalid
+from fairbai.service.domain.unit import UnitOfWork
+
+SEED_BYTES = 16  # of the key of SipHash
+
+
+@dataclass
+class Batch(Operation[answers.Reported]):
+    """Sufficient statistics of trials that were assigned elsewhere."""
+
+    pulls: list[int] = field(default_factory=list)
+    sums: list[float] = field(default_factory=list)
+    squares: list[float] | None = None
+    policy: int | None = None
+    quota: bool = False
+    seed: str | None = None
+
+    def key_names(self) -> list[str]:
+        """Its own name, and that of its policy."""
+        return super().key_names() + ([] if self.policy is None else [policy_key(self.experiment, self.policy)])
+
+    def act(self, unit: UnitOfWork) -> answers.Reported:
+        """Count it once."""
+        assert self.key is not None
+        if unit.book.drawn:
+            self._check_drawn(unit)
+        elif unit.book.report_after is not None:
+            raise invalid(
+                "batches need an experiment without report_after: they do not say when their rewards are of age"
+            )
+        trials = sum(self.pulls)
+        if before := unit.keyed.get(self.key):
+            if before != self._data(unit):
+                raise key_used("batch name", "other pulls or sums", "these")
+            return {"accepted": trials, "counted": 0, "head": None, **unit.book.answer()}
+        if not self.replayed:
+            check_rewards(unit.book, [total / n for n, total in zip(self.pulls, self.sums, strict=True) if n > 0])
+        observed = unit.book.observed
+        try:
+            unit.book.tell_batch(self.pulls, self.sums, self.squares, self._probabilities(unit))  # all or nothing
+        except ValueError as error:
+            raise refused(error, unit.book, observed) from None
+        unit.log("batch", self._data(unit), self.key)
+        return {"accepted": trials, "counted": trials, "head": None, **unit.book.answer()}
+
+    def _data(self, unit: UnitOfWork) -> dict[str, Any]:
+        data: dict[str, Any] = {"pulls": self.pulls, "sums": self.sums}
+        data |= {} if self.squares is None else {"squares": self.squares}
+        return data | {"policy": self.policy} if unit.book.drawn else data
+
+    def _check_drawn(self, unit: UnitOfWork) -> None:
+        """Refuse what was not drawn at random from a policy that this experiment published."""
+        if self.quota:
+            raise invalid(
+                "stopping rule design_based needs trials that were drawn at random: draw every arm with its "
+                "probability in the policy, and not by quotas"
+            )
+        if self.policy is None:
+            raise invalid(
+                "policy must be given with the stopping rule design_based: the version of the policy that the batch "
+                "was drawn from, as GET policy returned it"
+            )
+        version = unit.keyed.get(policy_key(self.experiment, self.policy))
+        if version is None:
+            raise invalid(f"policy must be a version that this experiment published, got {self.policy}")
+        if self.seed is not None and self.seed != version.get("seed"):
+            detail = f"Policy {self.policy} has another seed: the batch follows a policy of a history that was lost"
+            raise Refusal(410, "Policy of a lost history", detail, policy=self.policy)
+
+    def _probabilities(self, unit: UnitOfWork) -> list[float] | None:
+        if not unit.book.drawn or self.policy is None:
+            return None
+        found: list[float] = unit.keyed[policy_key(self.experiment, self.policy)]["probabilities"]
+        return found
+
+
+@dataclass
+class Publish(Operation[answers.Policy]):
+    """Probabilities from which others draw, under a version that their batches name.
+
+    Its hash seed is drawn now, so that nothing before could depend on it; a log that an earlier version wrote has none.
+    """
+
+    trials: int = 1000
+    seconds: float = 60.0
+    seed: str | None = field(default_factory=lambda: new_seed())
+
+    def act(self, unit: UnitOfWork) -> answers.Policy:
+        """Publish them, unless nothing has happened since the last version."""
+        book = unit.book
+        if not book.assigns:
+            raise over(book)
+        if book.paused:
+            raise paused(book)
+        if book.published is None or book.published["version"] != book.version or "seed" not in book.published:
+            version = book.version + 1
+            book.publish(version, self.trials, self.seed)
+            assert book.published is not None
+            unit.log("published", book.published, policy_key(self.experiment, version))
+        return published(book, self.seconds)
+
+
+def published(book: Book, seconds: float) -> answers.Policy:
+    """The last policy that was published."""
+    assert book.published is not None
+    return {
+        "version": book.published["version"],
+        "trials": book.published["trials"],
+        "seconds": seconds,
+        "arms": book.labels,
+        "probabilities": dict(zip(book.labels, book.published["probabilities"], strict=True)),
+        "seed": book.published["seed"],
+    }
+
+
+def new_seed() -> str:
+    """The hash seed of a policy that is about to be published."""
+    return secrets.token_hex(SEED_BYTES)
+
+
+def seed_of(experiment: str, version: int, head: str | None, trials: int) -> str:
+    """The hash seed of a policy that is not logged: from all that its probabilities depend on.
+
+    That is the id, which is random, the log up to this version, and the number of trials that it is for.
+    """
+    return hashlib.sha256(f"{experiment}:{version}:{head}:{trials}".encode()).hexdigest()[: 2 * SEED_BYTES]
+
+
+def policy_key(experiment: str, version: int) -> str:
+    """The name of a version of the policy in the log."""
+    return f"{experiment}:policy:{version}"

@@ -1,0 +1,82 @@
+"""What is computed now and then, as it takes too long to do at every reward: progress and points of the history."""
+
+import math
+from typing import Any
+
+from fairbai.identifier import Identifier, Status
+
+GROWTH = 1.05  # factor between the trials of two points of the history
+
+
+class Looks:
+    """When to look at an experiment, and what was seen last.
+
+    Attributes:
+        next_point: Trials at which the history gets its next point.
+        progress: Evidence over threshold, as of the last look.
+    """
+
+    def __init__(self) -> None:
+        self.next_point = 1
+        self.progress: float | None = None
+        self._confidence: float | None = None
+        self._named: Any = None  # the recommendation that this confidence is about
+        self._next_look = 0  # trials plus rewards at which the progress is computed again
+
+    def look(self, identifier: Identifier, observed: int) -> Status:
+        """Compute the progress, and when to do it again; ``observed`` is the number of rewards so far."""
+        status, seen = identifier.status(), identifier.trials + observed
+        self._next_look = max(seen + 1, math.ceil(seen * GROWTH))
+        self.progress, self._confidence, self._named = progress_of(status), status.confidence, status.recommendation
+        return status
+
+    def confidence(self, identifier: Identifier) -> float | None:
+        """How sure it was at the last look; None if another arm is recommended since, or nothing is proved."""
+        same = self._named == identifier.recommendation and identifier.procedure.proved
+        return self._confidence if same else None
+
+    def point(self, identifier: Identifier, observed: int, milestone: bool) -> tuple[int, dict[str, Any]] | None:
+        """The trials so far and a point of the history; None unless one is due or this is a milestone."""
+        trials = identifier.trials
+        due = milestone or trials >= self.next_point
+        if not due and trials + observed < self._next_look:
+            return None
+        status = self.look(identifier, observed)
+        if not due:
+            return None
+        self.next_point = max(trials + 1, math.ceil(trials * GROWTH))
+        return trials, {
+            "observed": int(status.observed.sum()),
+            "shares": status.shares.tolist(),
+            "means": means(status),
+            "glr": finite(status.glr),
+            "threshold": finite(status.threshold),
+            "confidence": status.confidence,
+            **_averages(identifier),
+        }
+
+
+def _averages(identifier: Identifier) -> dict[str, Any]:
+    """The running averages at a point of the history, with their bands, where the stop survives drift."""
+    if not identifier.stopping.drift_proof:
+        return {}
+    found = identifier.averages()
+    averages = [finite(estimate) for estimate in found.estimates.tolist()]
+    return {"averages": averages, "bands": found.intervals.tolist()}
+
+
+def progress_of(status: Status) -> float | None:
+    """Evidence over threshold, from 0 to 1; None until every arm has a reward."""
+    if status.recommendation is None or not math.isfinite(status.glr) or not status.threshold > 0.0:
+        return None
+    return min(1.0, max(0.0, status.glr / status.threshold))
+
+
+def means(status: Status) -> list[float | None]:
+    """The means, with None for an arm without rewards."""
+    return [finite(mean) for mean in status.means.tolist()]
+
+
+def finite(value: float) -> float | None:
+    """The value, or None for infinity and nan, which JSON lacks."""
+    return float(value) if math.isfinite(value) else None

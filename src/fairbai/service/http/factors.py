@@ -1,0 +1,62 @@
+"""Experiments with factors: their arms, family and floors, written out from the factors in a request."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairbai.problems.factors import Factorial, factorial
+from fairbai.service.http.fields import MAX_ARMS, kind_of, wrong
+from fairbai.stopping import LinearMixture
+
+NOISE = (
+    "with factors, family must be gaussian with its variance, which is that of a reward of any combination; give "
+    "variance 0.25 for rewards from 0 to 1, such as clicks"
+)
+
+
+def written_out(form: Any) -> Any:
+    """A request to create an experiment, with ``factors`` and ``interactions`` in the family, and all arms named.
+
+    Floors by factor, such as ``{"headline": 0.2}`` or ``{"headline": {"old": 0.3}}``, become floors of groups of arms.
+    Everything else is left as it is, for the checks that follow.
+    """
+    if not isinstance(form, dict):
+        return form
+    form = dict(form)
+    factors, pairs, family = form.pop("factors", None), form.pop("interactions", None), form.get("family")
+    if factors is None and isinstance(family, dict) and family.get("kind") == "factorial":
+        factors, pairs = family.get("factors"), family.get("interactions")
+    if factors is None:
+        if pairs is not None:
+            raise wrong("interactions need factors")
+        return _with_stop(form)
+    if form.get("arms") is not None:
+        raise wrong("arms follow from factors: give one of them")
+    try:
+        design = factorial(factors, () if pairs is None else pairs, _variance(family))
+        if len(design.arms) > MAX_ARMS:
+            raise ValueError(f"factors must have at most {MAX_ARMS:,} combinations, got {len(design.arms):,}")
+        form |= {"arms": list(design.arms), "family": design.to_dict()}
+        return _with_stop({**form, **_rates(form.get("rates"), design)})
+    except ValueError as error:
+        raise wrong(str(error)) from None
+
+
+def _with_stop(form: dict[str, Any]) -> dict[str, Any]:
+    """The same with the stop for linear arms, if they are and no other is named."""
+    linear = kind_of(form.get("family")) in ("linear", "factorial")
+    return {"stopping": LinearMixture.kind, **form} if linear else form
+
+
+def _variance(family: Any) -> float:
+    form = family if isinstance(family, dict) else {"kind": family}
+    variance = form.get("variance", 1.0)
+    if form.get("kind") not in ("gaussian", "factorial") or not isinstance(variance, int | float):
+        raise ValueError(NOISE)
+    return float(variance)
+
+
+def _rates(rates: Any, design: Factorial) -> dict[str, Any]:
+    """Floors by factor as floors of groups; nothing if they are something else."""
+    if not isinstance(rates, Mapping) or not rates or not all(name in design.factors for name in rates):
+        return {}
+    return {"rates": design.rates(rates).to_dict()}

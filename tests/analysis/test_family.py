@@ -1,0 +1,107 @@
+"""Which family the rewards of a log are taken for, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fairbai as fb
+from fairbai.analysis.family import chosen, guess, moments
+from fairbai.analysis.log import Names, read
+
+
+def found(rewards: Any) -> Any:
+    arms = np.tile(["a", "b"], len(rewards) // 2)
+    return moments(read({"arm": arms, "reward": rewards}, Names("arm", "reward")))
+
+
+def totals(**columns: Any) -> Any:
+    names = {"trials": "n", "sum": "s", **({"squares": "q"} if "q" in columns else {})}
+    return moments(read({"arm": ["a", "b"], **columns}, Names("arm", **names)))
+
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    ("rewards", "family", "reason"),
+    [
+        (RNG.integers(0, 2, 100), fb.Bernoulli(), "because all rewards are 0 or 1"),
+        (RNG.poisson(2.0, 2000), fb.Poisson(), "because all rewards are whole numbers from 0, with a variance of"),
+        (RNG.negative_binomial(1, 0.2, 2000), None, "unlike Poisson counts; up to "),
+        (RNG.integers(1, 6, 2000), None, "unlike Poisson counts"),
+        (RNG.exponential(30.0, 2000), None, "because some rewards are neither 0 nor 1 nor counts; that they"),
+        (-RNG.integers(0, 3, 200), None, "because some rewards are neither"),
+    ],
+)
+def test_guesses(rewards: Any, family: Any, reason: str) -> None:
+    choice = guess(found(rewards))
+    assert choice.guessed
+    assert reason in choice.reason
+    if family is None:
+        assert isinstance(choice.family, fb.Gaussian)
+        assert "observed, not proved" in choice.reason
+    else:
+        assert choice.family == family
+    assert choice.proved == (family is not None)
+
+
+def test_moments_are_those_of_numpy() -> None:
+    rewards = RNG.normal(1e6, 2.0, 1000)
+    one = found(rewards)
+    assert one.means.tolist() == pytest.approx([rewards[::2].mean(), rewards[1::2].mean()])
+    assert one.variances.tolist() == pytest.approx([rewards[::2].var(ddof=1), rewards[1::2].var(ddof=1)])
+    assert one.variance == pytest.approx((one.squares.sum()) / 998)
+    sums = [rewards[::2].sum(), rewards[1::2].sum()]
+    small = rewards - 1e6
+    whole = totals(
+        n=[500, 500], s=[small[::2].sum(), small[1::2].sum()], q=[(small[::2] ** 2).sum(), (small[1::2] ** 2).sum()]
+    )
+    assert whole.variances.tolist() == pytest.approx(one.variances.tolist())
+    assert totals(n=[500, 500], s=sums).squares is None
+
+
+def test_totals_of_clicks() -> None:
+    assert guess(totals(n=[10, 20], s=[3, 4])).reason == "because sums are whole and at most the trials"
+    assert guess(totals(n=[10, 20], s=[3, 4], q=[3, 4])).family == fb.Bernoulli()
+    counts = RNG.poisson(3.0, (2, 500))
+    many = totals(n=[500, 500], s=counts.sum(axis=1), q=(counts**2).sum(axis=1))
+    assert guess(many).family == fb.Poisson()
+
+
+def test_what_is_declared_is_taken() -> None:
+    one = found(RNG.integers(0, 2, 100))
+    assert chosen(one, "poisson").family == fb.Poisson()
+    assert chosen(one, {"kind": "gaussian", "variance": 4.0}).family == fb.Gaussian(4.0)
+    assert chosen(one, fb.Exponential()).reason == "as declared"
+    assert chosen(one, None, 0, 5).family == fb.Bounded(0, 5)
+    assert chosen(one, "bounded", 0, 5).family == fb.Bounded(0, 5)
+    zeros = chosen(one, "gaussian")
+    assert not zeros.proved
+    assert not zeros.guessed
+    assert "% in an arm are 0, unlike normal rewards" in zeros.reason
+    gaussian = chosen(found(RNG.normal(0.0, 1.0, 100)), "gaussian")
+    assert gaussian.family == fb.Gaussian(variance=None)
+    assert gaussian.proved
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: chosen(found([0, 1]), "weibull"),
+            "family must be one of bernoulli, bounded, .*, gaussian, ",
+        ),
+        (lambda: chosen(found([0, 1]), "poisson", 0, 1), "low and high are for bounded rewards, got family 'poisson'"),
+        (lambda: chosen(found([0, 1]), None, 0), "low and high must be given together"),
+        (lambda: guess(found([2.5, 2.5])), "rewards must differ: all those of an arm are the same, such as 2.5"),
+        (lambda: guess(totals(n=[10, 20], s=[3.5, 4])), "family must be given if only trials and sums are known"),
+        (lambda: chosen(totals(n=[10, 20], s=[3.5, 4]), "gaussian"), "variance must be given: the sums of squares"),
+        (lambda: totals(n=[10, 20], s=[10, 20], q=[1, 100]), r"squares must be at least sum\*\*2 / trials, 10 for 'a'"),
+    ],
+)
+def test_wrong_input(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()

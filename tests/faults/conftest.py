@@ -1,0 +1,3 @@
+from tests.service.conftest import cluster, nursery, postgresql, sqlite, start
+
+__all__ = ["cluster", "nursery", "postgresql", "sqlite", "start"]

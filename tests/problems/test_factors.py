@@ -1,0 +1,92 @@
+"""Factorial designs: labels, contrasts, and floors by level."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fairbai as fb
+from fairbai.problems.rates import Group
+
+FACTORS = {"headline": ["old", "new", "bold"], "picture": ["x", "y", "z"], "button": ["buy", "try"]}
+
+
+def test_main_effects_are_few_and_orthogonal() -> None:
+    design = fb.factorial(FACTORS)
+    assert len(design.arms) == 18
+    assert design.arms[:3] == ("old / x / buy", "old / x / try", "old / y / buy")
+    assert design.parameters == ("mean", "headline 1", "headline 2", "picture 1", "picture 2", "button 1")
+    np.testing.assert_allclose(design.features.T @ design.features, 18 * np.eye(6), atol=1e-12)
+
+
+def test_an_effect_is_a_difference_from_the_average() -> None:
+    design = fb.factorial(FACTORS, [("button", "headline")])
+    assert design.interactions == (("headline", "button"),)
+    theta = np.random.default_rng(0).normal(size=design.features.shape[1])
+    means = design.features @ theta
+    effects = {(one.factor, one.level): float(one.contrast @ theta) for one in design.effects}
+    assert len(effects) == 3 + 3 + 2 + 6
+    for factor, levels in design.factors.items():
+        for level in levels:
+            found = means[design.group(factor, level)].mean() - means.mean()
+            assert effects[factor, level] == pytest.approx(found)
+    both = set(design.group("headline", "new")) & set(design.group("button", "try"))
+    beyond = means[sorted(both)].mean() - means.mean() - effects["headline", "new"] - effects["button", "try"]
+    assert effects["headline × button", "new / try"] == pytest.approx(beyond)
+
+
+def test_the_order_of_levels_does_not_matter() -> None:
+    """The features of two orders differ by a rotation, so that all distances, and the mixtures, are the same."""
+    one = fb.factorial({"a": ["x", "y", "z"], "b": [1, 2, 3, 4]}, [("a", "b")])
+    other = fb.factorial({"a": ["z", "x", "y"], "b": [3, 1, 4, 2]}, [("a", "b")])
+    order = [other.arms.index(arm) for arm in one.arms]
+    gram = other.features[order] @ other.features[order].T
+    np.testing.assert_allclose(one.features @ one.features.T, gram, atol=1e-12)
+
+
+def test_floors_by_level() -> None:
+    rates = fb.factorial(FACTORS).rates({"headline": 0.2, "button": {"try": 0.4}}, floor=0.01)
+    assert [group.floor for group in rates.groups] == [0.2, 0.2, 0.2, 0.4]  # type: ignore[union-attr]
+    assert rates.groups[3] == Group(range(1, 18, 2), floor=0.4)
+    np.testing.assert_allclose(rates.polytope(18).centre, 1 / 18)
+
+
+@pytest.mark.parametrize(
+    ("levels", "floor", "message"),
+    [
+        ({"headline": 0.4}, 0.0, "headline 'old' at least 40 %, .* and headline 'bold' at least 40 % would take 120 %"),
+        ({"headline": {"old": 0.5}}, 0.05, "headline 'old' at least 50 %, 'new / x / buy' at least 5 %, .* 110 %"),
+        ({"footer": 0.1}, 0.0, "factor must be one of 'headline', 'picture' and 'button', got 'footer'"),
+        ({"headline": {"odd": 0.1}}, 0.0, "level of headline must be one of 'old', 'new' and 'bold', got 'odd'"),
+        ({"headline": 1.5}, 0.0, r"floor of headline 'old' must be in \[0, 1\], got 1.5"),
+        (0.2, 0.0, "must be by factor"),
+    ],
+)
+def test_wrong_floors(levels: Any, floor: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        fb.factorial(FACTORS).rates(levels, floor)
+
+
+@pytest.mark.parametrize(
+    ("factors", "interactions", "message"),
+    [
+        ({}, (), "factors must be lists of levels"),
+        ({"a": "xy"}, (), "factor 'a' must have a list of at least two levels, got 'xy'"),
+        ({"a": ["x"]}, (), "at least two levels"),
+        ({"a": ["x", "x"]}, (), "must be different"),
+        ({"a": ["x", None]}, (), "must be text or numbers, got None"),
+        ({"": ["x", "y"]}, (), "factors must have names"),
+        ({"a": ["x", "x / y"], "b": ["y / z", "z"]}, (), "a label of its own, got 'x / y / z' twice"),
+        ({"a": list(range(200)), "b": list(range(200))}, (), "at most 10,000 combinations, got 40,000"),
+        ({"a": list(range(90)), "b": list(range(90))}, [("a", "b")], "8,100 combinations must have at most 493 param"),
+        ({"a": [1, 2], "b": [1, 2]}, "ab", "a list of pairs"),
+        ({"a": [1, 2], "b": [1, 2]}, [("a", "c")], "pairs of the factors 'a' and 'b', got"),
+        ({"a": [1, 2], "b": [1, 2]}, [("a", "a")], "pairs of the factors"),
+        ({"a": [1, 2], "b": [1, 2]}, [("a", "b"), ("b", "a")], "different pairs"),
+    ],
+)
+def test_wrong_factors(factors: Any, interactions: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        fb.factorial(factors, interactions)

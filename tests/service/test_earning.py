@@ -1,0 +1,247 @@
+"""Units that earn several times within their window, and units that are erased or forgotten."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import func, select
+
+from fairbai.client import AsyncClient, Client
+from fairbai.client.calls import Ticket
+from fairbai.service.storage.copies import backup
+from fairbai.service.storage.database import open_database
+from fairbai.service.storage.keys import create_key
+from fairbai.service.storage.schema import units
+from fairbai.service.writing.forgetting import forget
+from fairbai.service.writing.leases import sweep
+from fairbai.service.writing.restoring import restore
+from tests.service.postgresql import Cluster
+from tests.service.running import Local, address, create, running, tell
+from tests.service.test_interventions import differences, refused
+from tests.service.test_units import OPEN, of, visit
+
+DAY = 86_400.0
+WINDOW = {"report_after": 1000.0, "silence": 0.0}
+BASKETS = {"family": {"kind": "bounded", "low": 0.0, "high": 50.0}, "rates": 0.1}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    with running(address(tmp_path_factory.mktemp("earning"))) as found:
+        yield found
+
+
+def earn(client: Local, at: str, *earned: tuple[str, float, str]) -> dict[str, Any]:
+    form = [{"unit": unit, "value": value, "event_id": event} for unit, value, event in earned]
+    response = client.post(f"{at}/rewards", json={"rewards": form})
+    assert response.status_code == 200, response.text
+    found: dict[str, Any] = response.json()
+    return found
+
+
+def age(client: Local) -> None:
+    """Let all windows end."""
+    service = client.app.service
+    client.wait(sweep(service.database, service.writer, time.time() + 2 * DAY))
+
+
+def mean_of(client: Local, at: str, arm: str) -> float:
+    found: float = next(one["mean"] for one in client.get(at).json()["arms"] if one["arm"] == arm)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("config", "values", "reward"),
+    [
+        ({}, (2.0, 5.0, 3.0), 10.0),
+        ({"earnings": "last"}, (2.0, 5.0, 3.0), 3.0),
+        ({"earnings": "max"}, (2.0, 5.0, 3.0), 5.0),
+        (BASKETS, (20.0, 40.0), 50.0),  # capped
+        (BASKETS, (70.0, -30.0), 40.0),  # when it is counted, and not before
+        (BASKETS, (-30.0,), 0.0),
+        ({"family": "bernoulli"}, (1.0, 0.0), 1.0),
+        ({"family": "bernoulli", "earnings": "sum"}, (1.0, 1.0), 1.0),
+        ({**BASKETS, "stopping": "design_based"}, (20.0, 40.0), 50.0),
+    ],
+)
+def test_what_a_trial_earns(client: Local, config: dict[str, Any], values: tuple[float, ...], reward: float) -> None:
+    at = create(client, **{**WINDOW, **config})
+    _, arm = of(visit(client, at, "buyer"))
+    visit(client, at, "silent")
+    for number, value in enumerate(values):
+        answer = earn(client, at, ("buyer", value, f"event-{number}"))
+        assert (answer["accepted"], answer["counted"], answer["late"], answer["ignored"]) == (1, 1, 0, 0)
+    status = client.get(at).json()
+    assert (status["observed"], status["held"], status["pending"]) == (0, 1, 2)
+    age(client)
+    status = client.get(at).json()
+    assert (status["observed"], status["held"], status["pending"]) == (2, 0, 0)
+    assert mean_of(client, at, arm) == reward
+    assert differences(client, at) == []
+
+
+def test_the_same_event_counts_once(client: Local) -> None:
+    at = create(client, **WINDOW)
+    _, arm = of(visit(client, at, "buyer"))
+    visit(client, at, "other")
+    twice = earn(client, at, ("buyer", 2.0, "order-1"), ("buyer", 2.0, "order-1"))
+    assert (twice["accepted"], twice["counted"]) == (2, 1)
+    single = client.post(f"{at}/rewards", json={"unit": "buyer", "value": 2.0, "event_id": "order-1"}).json()
+    assert (single["accepted"], single["counted"]) == (1, 0)
+    for unit, value in (("buyer", 3.0), ("other", 2.0)):
+        status, title, detail = refused(client, f"{at}/rewards", unit=unit, value=value, event_id="order-1")
+        assert (status, title) == (409, "Key already used")
+        assert detail.startswith("This event_id was already used for another unit or value")
+    assert earn(client, at, ("buyer", 4.0, "order-2"), ("buyer", 1.0, "order-3"))["counted"] == 2
+    age(client)
+    assert mean_of(client, at, arm) == 7.0
+    late = earn(client, at, ("buyer", 5.0, "order-4"))
+    assert (late["counted"], late["late"]) == (0, 1)
+    assert (mean_of(client, at, arm), client.get(at).json()["late"]) == (7.0, 1)
+    assert differences(client, at) == []
+    lines = client.get(f"{at}/events?format=csv").text.splitlines()
+    assert sum(",earned," in line for line in lines) == 4
+
+
+def test_who_cannot_earn(client: Local) -> None:
+    without = create(client, **OPEN)
+    visit(client, without, "buyer")
+    form = {"unit": "buyer", "value": 1.0, "event_id": "e"}
+    assert "need an experiment with report_after" in refused(client, f"{without}/rewards", **form)[2]
+    at = create(client, **WINDOW, enrol=0.5, max_trials=3)
+    came = {
+        name: visit(client, at, name)["reason"] for name in map(str, range(20)) if client.get(at).json()["trials"] < 3
+    }
+    inside = next(name for name, reason in came.items() if reason == "assigned")
+    outside = next(name for name, reason in came.items() if reason == "not_enrolled")
+    both = earn(client, at, (inside, 1.0, "one"), (outside, 1.0, "two"))
+    assert (both["accepted"], both["counted"], both["ignored"]) == (2, 1, 1)
+    assert earn(client, at, ("after the end", 1.0, "three"))["ignored"] == 1
+    other = create(client, **WINDOW, family="bernoulli")
+    visit(client, other, "buyer")
+    status, title, detail = refused(client, f"{other}/rewards", rewards=[form, {**form, "unit": "x", "event_id": "f"}])
+    assert (status, title) == (404, "No such unit")
+    assert detail == "The unit of reward 1 has no trial: it never asked, or it was erased"
+    assert "must be 0 or 1" in refused(client, f"{other}/rewards", **{**form, "value": 2.0})[2]
+    assert client.get(other).json()["held"] == 0
+    assert "either unit, value and event_id" in refused(client, f"{other}/rewards", unit="buyer")[2]
+    assert differences(client, at, other) == []
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_voiding_what_a_unit_earned(client: Local, drawn: bool) -> None:
+    more = {"stopping": "design_based", **BASKETS} if drawn else {}
+    at = create(client, **WINDOW, **more)
+    ticket, _ = of(visit(client, at, "buyer"))
+    visit(client, at, "other")
+    earn(client, at, ("buyer", 9.0, "wrong"))
+    assert client.post(f"{at}/void", json={"tickets": [ticket], "reason": "a test order"}).json()["voided"] == 1
+    assert refused(client, f"{at}/rewards", unit="buyer", value=1.0, event_id="next")[1] == "Reward voided"
+    age(client)
+    status = client.get(at).json()
+    assert (status["held"], status["observed"]) == (0, 2 if drawn else 1)
+    assert all(not arm["mean"] for arm in status["arms"])
+    assert differences(client, at) == []
+
+
+def test_wrong_configurations(client: Local) -> None:
+    form = {"name": "x", "arms": ["a", "b"], "delta": 0.1, "family": "gaussian"}
+    assert "earnings needs report_after" in refused(client, "/v1/experiments", **form, earnings="sum")[2]
+    short = {"report_after": 2 * DAY, "unit_retention": "1d"}
+    assert "unit_retention must not be shorter" in refused(client, "/v1/experiments", **form, **short)[2]
+
+
+def test_erasing_a_unit(client: Local) -> None:
+    at = create(client, **WINDOW)
+    before = of(visit(client, at, "user-7"))
+    earn(client, at, ("user-7", 3.0, "order-1"))
+    assert client.post(f"{at}/units/erase", json={"unit": "user-7"}).json() == {"erased": 1}
+    assert client.post(f"{at}/units/erase", json={"unit": "user-7"}).json() == {"erased": 0}
+    assert earn(client, at, ("user-7", 3.0, "order-1"))["counted"] == 0  # known before
+    assert refused(client, f"{at}/rewards", unit="user-7", value=1.0, event_id="order-2")[0] == 404
+    status = client.get(at).json()
+    assert (status["trials"], status["held"], status["units"]) == (1, 1, 0)
+    assert differences(client, at) == []
+    after = visit(client, at, "user-7")
+    assert (after["reason"], of(after) == before) == ("assigned", False)
+    age(client)
+    assert mean_of(client, at, before[1]) == 3.0
+    assert differences(client, at) == []
+
+
+def test_units_are_forgotten_after_their_retention(client: Local) -> None:
+    own, kept = create(client, unit_retention="1d", **OPEN), create(client, report_after=30 * DAY)
+    service = client.app.service
+    for number in range(3):
+        visit(client, own, f"user-{number}")
+        visit(client, kept, f"user-{number}")
+
+    def forgotten(retention: str | None, days: float) -> int:
+        done: int = client.wait(forget(service.database, service.writer, retention, time.time() + days * DAY))
+        return done
+
+    assert forgotten(None, 0.9) == 0
+    assert forgotten(None, 1.1) == 3
+    assert forgotten("7d", 20) >= 0  # those of other tests
+    assert client.get(kept).json()["units"] == 3  # they can still earn
+    assert forgotten("7d", 31) == 3
+    assert [client.get(at).json()["units"] for at in (own, kept)] == [0, 0]
+    assert visit(client, own, "user-0")["reason"] == "assigned"
+    assert differences(client, own, kept) == []
+
+
+def test_clients(client: Local) -> None:
+    key = create_key(client.app.service.database, "admin")
+    at = create(client, **WINDOW).rpartition("/")[2]
+
+    async def by_the_client() -> tuple[Ticket, Ticket]:
+        async with AsyncClient("http://test", key, transport=httpx.ASGITransport(client.app)) as other:
+            (first,) = await other.ask(at, unit="user-7")
+            (again,) = await other.ask(at, unit="user-7")
+            assert (await other.reward(at, "user-7", 2, "order-1")).counted == 1
+            assert (await other.reward(at, "user-7", 2, "order-1")).counted == 0
+            assert await other.erase_unit(at, "user-7") == 1
+            return first, again
+
+    first, again = client.wait(by_the_client())
+    assert (first, first.reason, again.reason) == (again, "assigned", "returning")
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        found = client.request(request.method, request.url.path, content=request.read())
+        return httpx.Response(found.status_code, content=found.content)
+
+    with Client("http://test", key, transport=httpx.MockTransport(answer)) as other:
+        (ticket,) = other.ask(at, unit="user-8")
+        assert other.ask(at, unit="user-8") == [ticket]
+        assert other.reward(at, "user-8", 2, "order-2").counted == 1
+        assert other.erase_unit(at, "user-8") == 1
+
+
+def test_on_postgresql_and_after_a_restore(cluster: Cluster, postgresql: str, tmp_path: Path) -> None:
+    """A group with several earnings of one unit, and units that a backup brings along with their key."""
+    with running(postgresql) as client:
+        at = create(client, **WINDOW)
+        before = {name: of(visit(client, at, name)) for name in ("one", "two", "three")}
+        earn(client, at, ("one", 1.0, "a"), ("one", 2.0, "b"), ("one", 4.0, "c"), ("two", 1.0, "d"))
+        assert client.post(f"{at}/units/erase", json={"unit": "three"}).json() == {"erased": 1}
+        backup(client.app.service.database, tmp_path / "backup.db")
+        age(client)
+        assert mean_of(client, at, before["one"][1]) == 7.0
+        assert differences(client, at) == []
+        assert client.request("DELETE", at).status_code == 200
+    target = address(tmp_path)
+    database = open_database(target)
+    assert restore(tmp_path / "backup.db", database)["units"] == 2
+    database.close()
+    with running(target) as client:
+        assert of(visit(client, at, "one")) == before["one"]
+        assert visit(client, at, "three")["reason"] == "assigned"
+        tell(client, at, {before["two"][0]: 1.0})
+        assert differences(client, at) == []
+        with client.app.service.database.reader.connect() as connection:
+            assert connection.execute(select(func.count()).select_from(units)).scalar_one() == 3

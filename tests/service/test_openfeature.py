@@ -1,0 +1,222 @@
+"""The real clients of OpenFeature against a real server: of Python from PyPI, and of JavaScript from npm."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openfeature import api
+from openfeature.contrib.provider.ofrep import OFREPProvider
+from openfeature.evaluation_context import EvaluationContext
+from openfeature.exception import ErrorCode
+from openfeature.flag_evaluation import Reason
+from openfeature.track import TrackingEventDetails
+
+from fairbai.client.openfeature import FairbaiProvider
+from tests.debian import alone, program
+from tests.processes import run_python
+from tests.service.conftest import Start
+from tests.service.server import Server, free_port
+
+VALUES: dict[str, dict[str, Any]] = {
+    "text": {"a": "red", "b": "green", "c": "blue", "d": "black"},
+    "number": {"a": 1, "b": 2.5, "c": 3, "d": 4},
+    "switch": {"a": True, "b": False, "c": True, "d": False},
+    "object": {"a": {"size": 1}, "b": {"size": 2}, "c": {"size": 3}, "d": {"size": 4}},
+}
+PACKAGES = ("server-sdk", "ofrep-provider", "web-sdk", "ofrep-web-provider")
+SCRIPT = Path(__file__).with_name("openfeature.mjs")
+
+
+@pytest.fixture
+def server(start: Start, sqlite: str) -> Server:
+    """A server with a flag of every type, one that is paused, one for pages, and one that no page evaluates."""
+    found = start(sqlite)
+    window = {"family": "bernoulli", "report_after": 3600.0, "silence": 0.0}
+    for flag, values in VALUES.items():
+        found.create(flag=flag, values=values, **({**window, "lease": None} if flag == "text" else {}))
+    paused = found.create(flag="paused")
+    assert found.call("POST", f"/v1/experiments/{paused}/pause").status == 200
+    found.create(flag="bulk", bulk=True)
+    found.create(flag="untouched")
+    return found
+
+
+def trials(server: Server, flag: str) -> int:
+    (one,) = server.call("GET", f"/v1/experiments?flag={flag}").body["experiments"]
+    return int(one["trials"])
+
+
+# --- Python -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def visitor() -> Iterator[EvaluationContext]:
+    """A visitor; the provider is removed afterwards."""
+    yield EvaluationContext("visitor-7", {"plan": "premium"})
+    api.shutdown()
+    api.clear_providers()
+
+
+def provide(server: Server, **headers: str) -> Any:
+    provider = OFREPProvider(server.address, headers_factory=lambda: headers)
+    api.set_provider(provider)
+    return provider
+
+
+def test_python_provider(server: Server, visitor: EvaluationContext) -> None:
+    provider = provide(server, **{"X-API-Key": server.key})
+    try:
+        client = api.get_client()
+        details = client.get_string_details("text", "fallback", visitor)
+        assert (details.error_code, details.reason) == (None, Reason.SPLIT)
+        assert details.value == VALUES["text"][str(details.variant)]
+        assert client.get_string_details("text", "fallback", visitor) == details
+        assert trials(server, "text") == 1
+        assert details.flag_metadata["ticket"]
+        number = client.get_float_details("number", -1.0, visitor)
+        assert number.value == VALUES["number"][str(number.variant)]
+        assert client.get_boolean_details("switch", False, visitor).error_code is None
+        assert client.get_object_details("object", {}, visitor).value in list(VALUES["object"].values())
+        paused = client.get_string_details("paused", "fallback", visitor)
+        assert (paused.value, paused.reason, paused.error_code) == ("fallback", Reason.DISABLED, None)
+        for flag, context, code in (
+            ("unknown", visitor, ErrorCode.FLAG_NOT_FOUND),
+            ("text", EvaluationContext(attributes={"plan": "basic"}), ErrorCode.TARGETING_KEY_MISSING),
+        ):
+            failed = client.get_string_details(flag, "fallback", context)
+            assert (failed.value, failed.error_code) == ("fallback", code), failed
+        assert client.get_boolean_details("text", True, visitor).error_code == ErrorCode.TYPE_MISMATCH
+    finally:
+        provider.session.close()
+
+
+def test_python_provider_with_a_wrong_key(server: Server, visitor: EvaluationContext) -> None:
+    provider = provide(server, Authorization="Bearer wrong")
+    try:
+        failed = api.get_client().get_string_details("text", "fallback", visitor)
+        assert (failed.value, failed.error_message) == ("fallback", "unauthorized")
+    finally:
+        provider.session.close()
+
+
+def held(server: Server, flag: str) -> int:
+    """Rewards that are known, and counted when their window is over."""
+    (one,) = server.call("GET", f"/v1/experiments?flag={flag}").body["experiments"]
+    return int(server.call("GET", f"/v1/experiments/{one['id']}").body["held"])
+
+
+def test_tracked_events_are_rewards(
+    server: Server, visitor: EvaluationContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    (text,) = server.call("GET", "/v1/experiments?flag=text").body["experiments"]
+    rewards = {"purchase": ["text"], "return": text["id"], "click": "unknown", "sign-up": "switch"}
+    api.set_provider(FairbaiProvider(server.address, server.key, rewards))
+    client = api.get_client()
+    assert client.provider.get_metadata().name == "fairbai"
+    client.get_string_value("text", "fallback", visitor)
+    order = TrackingEventDetails(value=1.0, attributes={"event_id": "order-1"})
+    for _ in range(2):
+        client.track("purchase", visitor, order)
+    client.track("look", visitor)  # which is no reward
+    assert held(server, "text") == 1
+    client.get_string_value("text", "fallback", EvaluationContext("visitor-8"))
+    client.track("return", EvaluationContext("visitor-8"))
+    assert (held(server, "text"), caplog.records) == (2, [])
+    for event, context, word in (
+        ("purchase", EvaluationContext(), "no targeting key"),
+        ("purchase", EvaluationContext("stranger"), "No such unit"),
+        ("click", visitor, "no experiment has this flag"),
+        ("sign-up", visitor, "report_after"),
+    ):
+        client.track(event, context)
+        assert word in caplog.records[-1].getMessage()
+    assert held(server, "text") == 2
+
+
+def test_a_page_works_without_the_service(visitor: EvaluationContext, caplog: pytest.LogCaptureFixture) -> None:
+    api.set_provider(FairbaiProvider(f"http://127.0.0.1:{free_port()}", "fb_key", {"purchase": "text"}, retries=0))
+    client = api.get_client()
+    assert client.get_string_value("text", "fallback", visitor) == "fallback"
+    client.track("purchase", visitor)
+    assert "event purchase is no reward of flag text" in caplog.records[-1].getMessage()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("visitor", float("nan")), ("visitor", float("inf")), ("visitor", "much"), ("\ud800", 1.0)]
+)
+def test_a_page_works_with_what_cannot_be_sent(name: str, value: Any, caplog: pytest.LogCaptureFixture) -> None:
+    provider = FairbaiProvider(f"http://127.0.0.1:{free_port()}", "fb_key", {"purchase": "0" * 16}, retries=0)
+    provider.track("purchase", EvaluationContext(name), TrackingEventDetails(value=value))
+    assert "event purchase is no reward of flag 0000000000000000" in caplog.records[-1].getMessage()
+    provider.shutdown()
+
+
+def test_missing_openfeature() -> None:
+    code = """
+import sys
+sys.modules["openfeature"] = None
+try:
+    import fairbai.client.openfeature
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    expected = (
+        "fairbai.client.openfeature needs OpenFeature: pip install '.[openfeature]' in a clone of the repository\n"
+    )
+    assert run_python("-c", code) == expected
+
+
+# --- JavaScript -------------------------------------------------------------------------------------------------
+
+
+def installed() -> Path:
+    """A folder with the packages, which is made once per machine."""
+    npm = program("npm", "npm")
+    folder = Path(tempfile.gettempdir()) / "fairbai-openfeature-js"
+    with alone("openfeature-js"):
+        if not (folder / "complete").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            names = [f"@openfeature/{name}" for name in PACKAGES]
+            options = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]
+            subprocess.run([npm, "install", *options, *names], cwd=folder, check=True)
+            (folder / "complete").touch()
+        shutil.copy(SCRIPT, folder)
+    return folder
+
+
+@pytest.mark.system
+def test_javascript_sdks(server: Server) -> None:
+    folder = installed()
+    command = [program("node", "nodejs"), SCRIPT.name, server.address, server.key, "visitor-8"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    print(done.stdout)
+    told = {line.pop("step"): line for line in map(json.loads, done.stdout.splitlines())}
+    for flag, values in VALUES.items():
+        assert told[flag]["reason"] == "SPLIT"
+        assert told[flag]["value"] == values[told[flag]["variant"]]
+    assert told["again"] == told["text"]
+    assert told["paused"]["value"] == "fallback"  # by an error: its release does not know answers without a value
+    codes = {step: told[step]["errorCode"] for step in ("mismatch", "unknown", "nobody", "wrong key")}
+    assert codes == {
+        "mismatch": "TYPE_MISMATCH",
+        "unknown": "FLAG_NOT_FOUND",
+        "nobody": "TARGETING_KEY_MISSING",
+        "wrong key": "GENERAL",
+    }
+    assert told["web text"]["value"] == told["text"]["value"]
+    assert told["web bulk"]["reason"] == "SPLIT"
+    only = told["web only on servers"]
+    assert (only["value"], only["reason"]) == ("fallback", "DISABLED")
+    assert told["web again"]["statuses"] == [200, 304]
+    assert (told["reward"]["status"], told["reward"]["counted"]) == (200, 1)
+    assert [trials(server, flag) for flag in ("text", "bulk", "untouched", "paused")] == [1, 1, 0, 0]
+    server.verify()

@@ -1,0 +1,232 @@
+"""Heavy work of one experiment does not hold up another: experiments take turns, and each turn is short."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairbai.service.domain.book import new_book
+from fairbai.service.domain.operations import Ask, Tell
+from fairbai.service.http import forms, planning
+from fairbai.service.storage.limits import Limits
+from fairbai.service.writing import leases
+from fairbai.service.writing.ledger import Ledger
+from fairbai.service.writing.turns import Turns
+from tests.service.running import FORM, Local, address, ask, create, opened, running, tell
+from tests.service.test_writer import together
+
+PLAN = {"arms": ["a", "b"], "means": [0.1, 0.2], "delta": 0.05, "family": "bernoulli"}
+
+
+def book_of(arms: int, **options: Any) -> Any:
+    labels = [str(arm) for arm in range(arms)]
+    form = forms.Experiment.model_validate({**FORM, "arms": labels, "rates": 0.0, **options})
+    return new_book(form.config())
+
+
+class Books:
+    """What a ledger has in memory."""
+
+    def __init__(self, **books: Any) -> None:
+        self._books = books
+
+    def in_memory(self, experiment: str) -> Any:
+        return self._books.get(experiment)
+
+
+def turns(**books: Any) -> Turns:
+    found: Any = Books(**books)
+    return Turns(found)
+
+
+def names(group: list[Any]) -> str:
+    return "".join(work.experiment if isinstance(work, Ask | Tell) else "-" for work, _ in group)
+
+
+def queue(found: Turns, *operations: Any) -> None:
+    for operation in operations:
+        found.add((operation, None))  # type: ignore[arg-type]
+
+
+def test_small_operations_share_a_transaction_in_order() -> None:
+    found = turns(a=book_of(4), b=book_of(4))
+    queue(found, *(Ask("ab"[number % 2], str(number)) for number in range(1000)))
+    group = found.take()
+    assert len(group) == 1000
+    assert len(found) == 0
+    for name in "ab":
+        order = [int(work.key or "") for work, _ in group if isinstance(work, Ask) and work.experiment == name]
+        assert order == sorted(order)
+
+
+def test_an_experiment_with_much_to_do_waits_for_its_next_turn() -> None:
+    found = turns(a=book_of(4), b=book_of(4))
+    queue(found, *[Ask("a", n=2_000)] * 4, Ask("b"), Ask("b"))
+    assert [names(found.take()) for _ in range(5)] == ["bb", "a", "a", "a", "a"]
+    assert found.take() == []
+
+
+def test_light_work_waits_for_one_turn_of_heavy_work_and_heavy_work_gets_its_turn() -> None:
+    """However many have heavy work, and however much light work keeps coming."""
+    slow = book_of(1000, sampling="lucb")
+    found = turns(a=slow, b=slow, c=slow, x=book_of(4))
+    queue(found, *(Ask(name, n=14) for name in "abcabc"))
+    order = ""
+    for _ in range(8):
+        queue(found, Ask("x"))
+        order += names(found.take()) + " "
+    assert order == "x a xx b xx c xx a "
+    assert [names(found.take()) for _ in range(3)] == ["x", "b", "c"]
+
+
+def test_what_is_not_in_memory_costs_more_and_so_does_a_large_state() -> None:
+    found = turns()
+    queue(found, *(Ask(str(number)) for number in range(10)))
+    assert names(found.take()) == "01"
+    small = book_of(4)
+    found = turns(**{str(number): small for number in range(10)})
+    for _ in range(2):  # their size is remembered when they are no longer in memory
+        queue(found, *(Ask(str(number)) for number in range(10)))
+        assert len(found.take()) == 10
+        found._ledger._books.clear()  # type: ignore[attr-defined]
+    large = book_of(1000)
+    found = turns(**{str(number): large for number in range(10)})
+    queue(found, *(Ask(str(number)) for number in range(10)))
+    assert [names(found.take()) for _ in range(6)] == ["01", "23", "45", "67", "89", ""]
+
+
+def test_one_call_is_bounded_by_what_it_costs(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        arms = [str(arm) for arm in range(1000)]
+        slow = create(client, arms=arms, rates=0.0, sampling="lucb")
+        usual = create(client, arms=arms, rates=0.0)
+        for at, most in ((slow, 14), (usual, 416)):
+            refused = client.post(f"{at}/ask", json={"n": most + 1})
+            assert (refused.status_code, refused.json()["most"]) == (413, most)
+            expected = f"At most {most} at a time are possible with 1,000 arms and this rule, got {most + 1}"
+            assert refused.json()["detail"] == expected
+            assert client.get(at).json()["trials"] == 0
+        tickets = [ticket["ticket"] for _ in range(2) for ticket in ask(client, usual, 400)]
+        refused = client.post(
+            f"{usual}/tell", json={"rewards": [{"ticket": ticket, "reward": 1.0} for ticket in tickets]}
+        )
+        assert (refused.status_code, refused.json()["most"]) == (413, 416)
+        tell(client, usual, dict.fromkeys(tickets[:416], 1.0))
+        assert client.post(f"{create(client)}/ask", json={"n": 2_000}).status_code == 200
+
+
+def test_others_go_on_while_one_experiment_has_much_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the groups is short, and the one experiment has one operation in each."""
+    groups: list[list[str]] = []
+    go_on, real = threading.Event(), Ledger.run
+
+    def run(self: Ledger, operations: Any) -> Any:
+        assert go_on.wait(60)
+        groups.append([operation.experiment for operation in operations])
+        return real(self, operations)
+
+    with running(address(tmp_path)) as client:
+        busy, other = create(client), create(client)
+        for at in (busy, other):
+            ask(client, at)
+        monkeypatch.setattr(Ledger, "run", run)
+
+        async def send() -> list[Any]:
+            calls = [asyncio.ensure_future(client.http.post(f"{busy}/ask", json={"n": 2_000})) for _ in range(8)]
+            while client.app.service.writer.waiting < 7:
+                await asyncio.sleep(0.01)
+            calls.append(asyncio.ensure_future(client.http.post(f"{other}/ask", json={})))
+            while client.app.service.writer.waiting < 8:
+                await asyncio.sleep(0.01)
+            go_on.set()
+            return await asyncio.gather(*calls)
+
+        assert {response.status_code for response in client.wait(send())} == {200}
+        busy_id, other_id = busy.rpartition("/")[2], other.rpartition("/")[2]
+        assert max(group.count(busy_id) for group in groups) == 1
+        assert other_id in groups[0] + groups[1] + groups[2]
+
+
+@pytest.mark.system
+@pytest.mark.slow_without_jit
+def test_no_transaction_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In seconds of the processor, which do not depend on what else this machine does."""
+    spent: list[tuple[float, list[str]]] = []
+    real = Ledger.run
+
+    def run(self: Ledger, operations: Any) -> Any:
+        began = time.thread_time()
+        results = real(self, operations)
+        spent.append((time.thread_time() - began, [operation.experiment for operation in operations]))
+        return results
+
+    arms = [str(arm) for arm in range(1000)]
+    with running(address(tmp_path)) as client:
+        wide: dict[str, Any] = {"arms": arms, "rates": 0.0, "family": "bernoulli", "delta": 1e-9}
+        heavy = {create(client, **wide, sampling="lucb"): 14, create(client, **wide): 400, create(client): 2_000}
+        for at, n in heavy.items():
+            for _ in range(3 * max(1, 400 // n)):
+                tell(client, at, {ticket["ticket"]: 1.0 for ticket in ask(client, at, n)})
+        monkeypatch.setattr(Ledger, "run", run)
+        together(client, [(f"{at}/ask", {"n": n}) for at, n in heavy.items() for _ in range(8)])
+    assert len(spent) >= 20
+    ordered = sorted(seconds for seconds, _ in spent)
+    assert ordered[len(ordered) // 2] < 0.06
+    assert ordered[-2] < 0.15, ordered  # the longest may have collected garbage
+
+
+def test_what_waits_is_finished_when_the_service_stops(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client)
+
+        async def send() -> list[Any]:
+            calls = [asyncio.ensure_future(client.http.post(f"{at}/ask", json={"n": 2_000})) for _ in range(4)]
+            while client.app.service.writer.waiting < 2:
+                await asyncio.sleep(0.001)
+            await client.app.service.writer.stop()
+            return await asyncio.gather(*calls)
+
+        assert {response.status_code for response in client.wait(send())} == {200}
+
+
+def test_leases_end_in_small_operations(tmp_path: Path) -> None:
+    url = address(tmp_path)
+    with running(url) as client:
+        at = create(client, lease=1.0)
+        ask(client, at, 600)
+        with opened(url) as database:
+            found = leases.overdue(database, time.time() + 10.0)
+        assert [operation.size for operation in found] == [250, 250, 100]
+        service = client.app.service
+        assert client.wait(leases.sweep(service.database, service.writer, time.time() + 10.0)) == 600
+        assert client.get(at).json()["pending"] == 0
+
+
+def planned(client: Local, calls: int) -> list[int]:
+    return [response.status_code for response in together(client, [("/v1/plan", PLAN)] * calls)]
+
+
+def test_plans_at_once_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, running_now, most = planning.planned, [0], [0]
+
+    def slowly(form: Any) -> Any:
+        running_now[0] += 1
+        most[0] = max(most[0], running_now[0])
+        time.sleep(0.1)
+        running_now[0] -= 1
+        return real(form)
+
+    monkeypatch.setattr(planning, "planned", slowly)
+    with running(address(tmp_path), limits=Limits(plans=3, plans_per_key=2)) as client:
+        statuses = planned(client, 20)
+        assert (statuses.count(200), statuses.count(429)) == (2, 18)
+        refused = together(client, [("/v1/plan", PLAN)] * 3)[-1]
+        assert refused.headers["retry-after"] == "1"
+        assert "at most 2 plans" in refused.json()["detail"]
+        assert planned(client, 1) == [200]  # there is room again
+    assert most[0] <= 2
