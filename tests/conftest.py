@@ -1,4 +1,6 @@
 import os
+import zlib
+from collections import Counter
 from collections.abc import Iterator
 
 os.environ.setdefault("FAIRBAI_JIT", "wait")  # before fairbai is imported: tests compare results, not waiting times
@@ -20,12 +22,32 @@ settings.register_profile("ci", derandomize=True, print_blob=True, deadline=None
 settings.load_profile("ci")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cases", type=int, metavar="N", help="run at most N cases of every test that has parameters")
+
+
+def some_cases(items: list[pytest.Item], most: int) -> set[pytest.Item]:
+    """At most so many cases of every test, by a hash of their names: the same ones on every worker."""
+    count: Counter[str] = Counter()
+    chosen = set()
+    for item in sorted(items, key=lambda item: zlib.crc32(item.nodeid.encode())):
+        test = item.nodeid.partition("[")[0]
+        count[test] += 1
+        if count[test] <= most:
+            chosen.add(item)
+    return chosen
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests that share a fixture of their module, or package, run on one worker (--dist loadgroup): it is made once.
 
     With several workers the slow tests come first, so that no worker is left alone with one of them at the end.
     """
+    if config.option.cases is not None:
+        chosen = some_cases(items, config.option.cases)
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = [item for item in items if item in chosen]
     for item in items:
         fixtures = getattr(item, "_fixtureinfo", None)
         scopes = {found[-1].scope for found in fixtures.name2fixturedefs.values()} if fixtures else set()

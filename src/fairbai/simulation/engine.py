@@ -3,7 +3,6 @@
 A chunk is a pure function of its numbers. What a dead worker lost is therefore simply run again, with the same bits.
 """
 
-import warnings
 from collections.abc import Generator, Iterator, Sequence
 from importlib import import_module
 from typing import Any
@@ -62,9 +61,7 @@ def run_chunks(tasks: Sequence[Task]) -> Iterator[tuple[int, Runs]]:
                 failures = 0
                 yield index, runs
         finally:
-            with warnings.catch_warnings():  # joblib warns of results that nobody waits for
-                warnings.simplefilter("ignore")
-                outcomes.close()
+            outcomes.close()
 
 
 def run_all(scenario: Scenario, runs: int, progress: bool | None) -> Runs:
@@ -100,13 +97,19 @@ def _outcomes(backend: Any, workers: int, calls: list[Any]) -> Generator[Outcome
     if type(backend).__name__ == "DaskDistributedBackend":
         yield from _from_dask(backend.client, calls)
     elif backend.supports_return_generator:
-        parallel = joblib.Parallel(workers, backend=backend, return_as="generator_unordered", batch_size=1)
-        yield from parallel(calls)
+        yield from _Quiet(workers, backend=backend, return_as="generator_unordered", batch_size=1)(calls)
     else:  # Ray, multiprocessing
         wave = WAVE * backend.effective_n_jobs(workers)
         with joblib.Parallel(workers, backend=backend, batch_size=1) as parallel:
             for start in range(0, len(calls), wave):
                 yield from parallel(calls[start : start + wave])
+
+
+class _Quiet(joblib.Parallel):  # type: ignore[misc]
+    """Without joblib's warning of results that nobody waits for: to ignore warnings is not safe while threads run."""
+
+    def _warn_exit_early(self) -> None:
+        pass
 
 
 def _from_dask(client: Any, calls: list[Any]) -> Generator[Outcome, None, None]:
