@@ -30,6 +30,7 @@ class Load:
     def __init__(self, order: dict[str, Any]) -> None:
         self.order = order
         self.latencies: list[float] = []
+        self.answered = 0  # also while it warms up
         self.begin = time.perf_counter() + WARM_UP
         self.end = self.begin + order["seconds"]
         self.done = asyncio.Event()
@@ -121,6 +122,7 @@ class Connection(asyncio.Protocol):
         if not self._buffer.startswith(b"HTTP/1.1 200"):
             raise SystemExit(f"an answer must be 200, got {self._buffer.decode()}")
         now = time.perf_counter()
+        self._load.answered += 1
         if now >= self._load.end:
             self._load.done.set()
             return
@@ -131,7 +133,7 @@ class Connection(asyncio.Protocol):
 
 
 async def run(order: dict[str, Any]) -> dict[str, float]:
-    """Requests per second, the 50th and 99th percentile of their seconds, and the share of a core used here."""
+    """Requests per second, the 50th and 99th percentile of their seconds, the share of a core used here, answers."""
     load, loop = Load(order), asyncio.get_running_loop()
     for number in range(order["connections"]):
         await loop.create_connection(lambda number=number: Connection(load, number), "127.0.0.1", order["port"])
@@ -143,6 +145,7 @@ async def run(order: dict[str, Any]) -> dict[str, float]:
         "median": ordered[len(ordered) // 2],
         "p99": ordered[int(len(ordered) * 0.99)],
         "own": (time.process_time() - spent) / (order["seconds"] + WARM_UP),
+        "answered": load.answered,
     }
 
 

@@ -66,13 +66,17 @@ KINDS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Result:
-    """Requests or trials per second, and the 99th percentile of the seconds per request."""
+    """Requests or trials per second, the 99th percentile of the seconds per request, answers, and CPU seconds each."""
 
     rate: float
     p99: float = 0.0
+    answered: int = 0
+    cpu: float = 0.0
 
     def better(self, other: "Result | None") -> "Result":
-        return self if other is None else Result(max(self.rate, other.rate), min(self.p99, other.p99))
+        if other is None:
+            return self
+        return Result(max(self.rate, other.rate), min(self.p99, other.p99), cpu=min(self.cpu, other.cpu))
 
 
 def _rows(name: str, best: dict[str, Result], promised: bool) -> Iterator[Ratio]:
@@ -165,7 +169,7 @@ def measured(port: int, path: str, key: str, **talk: Any) -> Result:
         raise SystemExit(
             f"the generator must take at most {BUSY} of a core, got {found['own']:.2f}: it is the bottleneck"
         )
-    return Result(found["rate"], found["p99"])
+    return Result(found["rate"], found["p99"], found["answered"])
 
 
 def _optuna(optuna: Any, directory: Path) -> Callable[[], Result]:

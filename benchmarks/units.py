@@ -6,6 +6,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 import psycopg
 
+from benchmarks.cpu import cpu_seconds
 from benchmarks.identifier import NEVER, SEED
 from benchmarks.measure import Ratio, slower
 from benchmarks.service import ARMS, Result, bare_endpoint, in_turns, measured
@@ -49,28 +51,38 @@ def suite() -> Iterator[Ratio]:
     tell nothing. The experiment has 100,000 units with their tickets before the load begins
     (`FAIRBAI_BENCH_UNITS=10000000` for another number), which come again in random order, at most 200,000 of them,
     spread over the whole table. A plain ask is in an experiment of its own. All take turns, and a row shows the best of
-    three rounds.
+    three rounds. CPU time is that of the server and of PostgreSQL.
     """
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fairbai-bench-")))
         calls: dict[str, Callable[[], Result]] = {"bare": bare_endpoint(stack, directory)}
-        servers = _servers(stack, directory)
+        cluster = Cluster()
+        stack.callback(cluster.remove)
+        cluster.start()
+        servers = _servers(stack, directory, cluster)
         for name, server in servers.items():
             plain, filled = _experiment(server), _experiment(server)
             server.stop()
             _fill(server.url, filled)
             server.start()
+            assert server.process is not None
+            processes = [server.process] if name == "SQLite" else [server.process, cluster.process]
             for kind, talk in TALKS.items():
                 place = "/ofrep/v1/evaluate/flags" if talk["talk"] == "flags" else "/v1/experiments"
                 path = f"{place}/{plain if kind == 'plain ask' else filled}"
-                calls[f"{name}, {kind}"] = _call(server, path, talk)
+                calls[f"{name}, {kind}"] = _call(server, processes, path, talk)
         best = in_turns(calls)
     for name in servers:
         yield from _rows(name, best)
 
 
-def _call(server: Server, path: str, talk: dict[str, Any]) -> Callable[[], Result]:
-    return lambda: measured(server.port, path, server.key, **talk)
+def _call(server: Server, processes: list[int], path: str, talk: dict[str, Any]) -> Callable[[], Result]:
+    def call() -> Result:
+        before = cpu_seconds(processes)
+        found = measured(server.port, path, server.key, **talk)
+        return replace(found, cpu=(cpu_seconds(processes) - before) / found.answered)
+
+    return call
 
 
 def _rows(name: str, best: dict[str, Result]) -> Iterator[Ratio]:
@@ -82,12 +94,10 @@ def _rows(name: str, best: dict[str, Result]) -> Iterator[Ratio]:
     for kind, result in others:
         at_most = 2 if kind.startswith("ask") else None
         yield slower(f"{kind}, {name}, {UNITS:,} units", 1 / result.rate, *asked, at_most)
+        yield slower(f"{kind}, {name}, {UNITS:,} units, CPU", result.cpu, asked[0], plain[1].cpu, at_most)
 
 
-def _servers(stack: ExitStack, directory: Path) -> dict[str, Server]:
-    cluster = Cluster()
-    stack.callback(cluster.remove)
-    cluster.start()
+def _servers(stack: ExitStack, directory: Path, cluster: Cluster) -> dict[str, Server]:
     cluster.run("CREATE DATABASE units")
     one_key = ("--key-rate", "0")  # which all connections share
     servers = {

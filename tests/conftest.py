@@ -22,20 +22,18 @@ settings.register_profile("ci", derandomize=True, print_blob=True, deadline=None
 settings.load_profile("ci")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--cases", type=int, metavar="N", help="run at most N cases of every test that has parameters")
+CASES = 4  # of a test with parameters that `make test` runs; the others are long
 
 
-def some_cases(items: list[pytest.Item], most: int) -> set[pytest.Item]:
-    """At most so many cases of every test, by a hash of their names: the same ones on every worker."""
+def mark_further_cases(items: list[pytest.Item]) -> None:
+    """By a hash of their names: the same ones on every worker, and not those of the first parameters only."""
     count: Counter[str] = Counter()
-    chosen = set()
     for item in sorted(items, key=lambda item: zlib.crc32(item.nodeid.encode())):
-        test = item.nodeid.partition("[")[0]
-        count[test] += 1
-        if count[test] <= most:
-            chosen.add(item)
-    return chosen
+        if not any(item.iter_markers("system")) and not any(item.iter_markers("long")):
+            test = item.nodeid.partition("[")[0]
+            count[test] += 1
+            if count[test] > CASES:
+                item.add_marker(pytest.mark.long)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -44,10 +42,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     With several workers the slow tests come first, so that no worker is left alone with one of them at the end.
     """
-    if config.option.cases is not None:
-        chosen = some_cases(items, config.option.cases)
-        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-        items[:] = [item for item in items if item in chosen]
+    mark_further_cases(items)
     for item in items:
         fixtures = getattr(item, "_fixtureinfo", None)
         scopes = {found[-1].scope for found in fixtures.name2fixturedefs.values()} if fixtures else set()

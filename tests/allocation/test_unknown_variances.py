@@ -70,7 +70,7 @@ def optimum(draw: Draw) -> float:
 
 @pytest.mark.parametrize(
     "draw",
-    [pytest.param(draw, marks=[pytest.mark.long] * (number >= 4)) for number, draw in enumerate(draws(12))],
+    [pytest.param(draw, marks=[pytest.mark.long] * (number >= 1)) for number, draw in enumerate(draws(12))],
     ids=range(12),
 )
 def test_optimum_is_that_of_cutting_planes(draw: Draw) -> None:

@@ -354,6 +354,10 @@ def test_many_arms() -> None:
             {"probability": "p", "floor": {"a": 0.1}},
             "floor must be one for all arms, or one for each of 'a', 'b', got none",
         ),
+        (
+            {"probability": "p", "floor": {"a": 0.1, "b": 0.1, "c": 0.1}},
+            "floor must be one for all arms, or one for each of 'a', 'b', got one for 'c'",
+        ),
         ({"probability": "p", "floor": 0}, r"floor must be in \(0, 1\], got 0"),
         ({"planned": 0}, "planned must be at least 1, got 0"),
     ],
@@ -362,6 +366,26 @@ def test_wrong_input(options: dict[str, Any], message: str) -> None:
     data = {"arm": ["a", "b", "a"], "reward": [1, 0, 1], "p": [0.7, 0.3, 0.7]}
     with pytest.raises(ValueError, match=message):
         fb.analyze(data, **options)
+
+
+def test_the_first_wrong_reward_is_named() -> None:
+    data = {"arm": ["a", "b", "a", "b"], "reward": [1.0, 7.0, 0.0, 3.0]}
+    with pytest.raises(ValueError, match=r"row 1: reward of a bernoulli arm must be 0 or 1, got 7\.0"):
+        fb.analyze(data, family="bernoulli")
+
+
+def test_a_family_that_is_only_assumed_is_not_called_untested() -> None:
+    """Revenue is not normal, so that nothing is declared that could be tested; a declared family can be."""
+    rng = np.random.default_rng(3)
+    arms = rng.integers(0, 2, 800)
+    found = fb.analyze({"arm": arms, "reward": np.where(rng.random(800) < 0.5, rng.lognormal(1.5 * arms, 0.5), 0.0)})
+    assert (found.standing.reached is not None, found.guarantee) == (True, "observed")
+    assert not any("could not be tested" in hint for hint in found.hints)
+    few = {"arm": ["a"] * 40 + ["b"], "reward": [50.0, 51.0] * 20 + [1.0]}
+    told = fb.analyze(few, family={"kind": "gaussian", "variance": 1.0}, shares="any")
+    assert (
+        told.hints[0] == "The declared family could not be tested on 1 arm with fewer than 2 rewards told one by one."
+    )
 
 
 def test_totals_take_no_floor() -> None:

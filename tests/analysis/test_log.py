@@ -116,6 +116,7 @@ def test_csv_needs_no_pandas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for module in ("pandas", "pyarrow", "pyarrow.parquet", "matplotlib"):
         monkeypatch.setitem(sys.modules, module, None)
     same(log_of(written(tmp_path, TEXT)))
+    (tmp_path / "log.parquet").touch()
     with pytest.raises(ImportError, match=r"this needs pyarrow: pip install '.\[report\]'"):
         read(tmp_path / "log.parquet", ALL)
 
@@ -190,6 +191,7 @@ def test_totals() -> None:
             TEXT.replace("2026-05-01T00:00:10", "7"),
             "{path}, line 3: 'time' must be a time in ISO 8601, such as 2026-05-01T12:30:00, or a number, got '2026",
         ),
+        (TEXT.replace("who", "bought", 1), "{path} has 2 columns 'bought' for reward: rename them"),
         (TEXT.replace(",x\n", "\n"), "{path}, line 2 must have 5 fields, got 4"),
         (TEXT.replace("x\n", "x,\n"), "{path}, line 2 must have 5 fields, got 6"),
         (TEXT.encode().replace(b"w", b"\xfc"), "{path} must be text in UTF-8, got the byte 0xfc in it"),
@@ -268,6 +270,11 @@ def test_mistakes_in_memory(data: Any, names: dict[str, Any], message: str) -> N
 def test_a_file_that_does_not_exist(tmp_path: Path, name: str) -> None:
     with pytest.raises(FileNotFoundError, match=f"{name} does not exist"):
         read(tmp_path / name, ALL)
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r" is a folder: give a CSV or Parquet file"):
+        read(tmp_path, ALL)
 
 
 def test_a_file_that_is_no_parquet(tmp_path: Path) -> None:

@@ -61,10 +61,10 @@ def test_shrinking_makes_the_draws_right_on_average() -> None:
     "options",
     [
         {"family": fb.Bernoulli()},
-        {"family": fb.Poisson()},
-        {"family": fb.Exponential()},
-        {"family": fb.Gaussian(4.0)},
-        {"low": 0.0, "high": 20.0},
+        pytest.param({"family": fb.Poisson()}, marks=pytest.mark.long),
+        pytest.param({"family": fb.Exponential()}, marks=pytest.mark.long),
+        pytest.param({"family": fb.Gaussian(4.0)}, marks=pytest.mark.long),
+        pytest.param({"low": 0.0, "high": 20.0}, marks=pytest.mark.long),
     ],
     ids=["bernoulli", "poisson", "exponential", "gaussian", "bounded"],
 )

@@ -62,6 +62,8 @@ def test_what_is_wrong_stands_out(tmp_path: Path) -> None:
     text = found.save_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert '<body class="doubted">' in text
     assert '<li class="alert">SAMPLE-RATIO MISMATCH' in text
+    assert "interval, 95 % but doubtful" in text
+    assert found.figure().axes[0].get_title() == "Means, with intervals (95 %, but doubtful: see the report)"
 
 
 @pytest.mark.parametrize(

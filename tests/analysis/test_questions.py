@@ -128,6 +128,14 @@ def test_a_tolerance_in_percent_of_means_that_may_be_negative() -> None:
     assert planned.range[0] > 0.0
 
 
+@pytest.mark.parametrize("columns", [{}, {"trials": "n", "sum": "s", "squares": "q"}])
+def test_a_tolerance_in_percent_of_negative_means(columns: dict[str, str]) -> None:
+    log = {"arm": ["a", "b"] * 50, "reward": np.random.default_rng(1).normal(-5.0, 1.0, 100)}
+    totals = {"arm": ["a", "b"], "n": [50, 50], "s": [-250.0, 250.0], "q": [1300.0, 1300.0]}
+    with pytest.raises(ValueError, match=r"in percent needs means that are positive, got -[45]\S* for '(a|b)'"):
+        fb.analyze(totals if columns else log, tolerance="10%", **columns)
+
+
 @pytest.mark.parametrize(
     ("question", "message"),
     [

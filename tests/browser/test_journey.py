@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.visitor import Site, play, saved
 
 
+@pytest.mark.system
 @pytest.mark.slow_without_jit
 def test_from_the_plan_to_the_report(site: Site, tmp_path: Path) -> None:
     visitor = site.visitor()

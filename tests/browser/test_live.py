@@ -59,6 +59,7 @@ def test_closing_asks_first(site: Site) -> None:
     page.get_by_role("button", name="End permanently").click()
     expect(page.locator("#state")).to_have_text("Closed without a decision")
     expect(page.locator("#close")).to_be_disabled()
+    expect(page.locator("#intervene .action:visible")).to_have_count(1)  # deleting, and no empty line for pausing
     assert site.client.status(experiment)["closed"] is True
     expect(page.locator("#sentence")).to_contain_text("Closed by hand without a decision. Best guess: ")
     expect(page.locator("#stop")).to_have_text("ended without a decision")

@@ -127,6 +127,9 @@ def test_an_experiment_without_trials() -> None:
     for figure in found.values():
         go.Figure(figure)
     assert found["means"]["data"][1]["x"] == []
+    no_floors = [{**one, "floor": 0.0} for one in empty]
+    bare = figures(status(**{**nothing, "arms": no_floors}, recommendation=None), history())
+    assert bare["shares"]["layout"]["yaxis"]["range"] == [0.0, 100.0]
     waiting = figures(status(**{**nothing, "glr": 0.0, "threshold": 5.0, "confidence": 0.0}), history())
     for name in ("evidence", "trials"):  # without any value a page shows no axes, which would be made up
         for trace in (*found[name]["data"], *waiting[name]["data"]):

@@ -22,6 +22,7 @@ def study() -> Study:
     return fb.sweep(instances, RULES, stops, [0.01, 0.2], runs=8, maximum_rounds=60)
 
 
+@pytest.mark.long
 def test_every_instance_gets_its_files(study: Study, tmp_path: Path) -> None:
     paths = studies.save_figures(study, tmp_path / "new")
     assert len(paths) == len(set(paths)) == 2 * 3 * 3

@@ -121,6 +121,15 @@ def test_question_from_a_file(capsys: Capture, toml: Callable[[str], str]) -> No
     agrees(report(capsys, "solve", "--file", toml(FILE)), instance, 0.1)
 
 
+def test_a_factorial_design_from_a_file(capsys: Capture, toml: Callable[[str], str]) -> None:
+    family = 'family = { kind = "factorial", factors = { h = ["a", "b"], b = ["x", "y"] } }'
+    name = toml(f"means = [1.3, 1.1, 0.9, 0.7]\nrates = {{ h = 0.3 }}\n{family}")
+    design = fb.factorial({"h": ["a", "b"], "b": ["x", "y"]})
+    found = report(capsys, "solve", "--file", name)
+    assert found["rates"] == design.rates({"h": 0.3}).to_dict()
+    assert [arm["arm"] for arm in found["arms"]] == list(design.arms)
+
+
 def test_file_may_name_a_family_and_leave_out_the_rest(capsys: Capture, toml: Callable[[str], str]) -> None:
     name = toml('means = [0.5, 0.3]\nfamily = "bernoulli"')
     agrees(report(capsys, "solve", "--file", name), fb.Instance([0.5, 0.3], fb.Bernoulli()), 0.05)

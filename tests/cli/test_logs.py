@@ -114,6 +114,12 @@ def test_learned_floors(capsys: Capture, log: str) -> None:
             "analyze {log} --arm variant --reward bought --family poisson --variance 2",
             "variance is for Gaussian rewards, got --family poisson beside it",
         ),
+        ("analyze {log} --figure log.bmp", "figure must end in .png, .svg or .pdf, got 'log.bmp'"),
+        (
+            "analyze {log} --html nowhere/page.html",
+            "html must be a file in a folder that exists, got 'nowhere/page.html'",
+        ),
+        ("analyze {log} --figure /", "figure must end in .png, .svg or .pdf, got '/'"),
         ("plan --from {log} --means 1 0", "--means and --from cannot be given together: the log has the arms"),
         ("plan --from {log} --arm variant --reward bought --per-day -1", "per-day must be positive, got -1.0"),
         ("plan --from {log} --arm variant --reward bought --limit 0", "limit must be at least 1, got 0.0"),

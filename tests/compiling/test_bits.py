@@ -48,6 +48,7 @@ for family in (fb.Gaussian(2.0), fb.Bernoulli(), fb.Poisson(), fb.Bounded(0, 9),
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow_without_jit
 def test_a_log_gives_the_same_bits_in_both_tiers() -> None:
     compiled, python = (run_python("-c", LOGS, FAIRBAI_JIT=mode).splitlines() for mode in ("wait", "off"))
@@ -55,6 +56,7 @@ def test_a_log_gives_the_same_bits_in_both_tiers() -> None:
     assert len(set(compiled)) == 5
 
 
+@pytest.mark.long
 @pytest.mark.slow_without_jit
 def test_every_rule_family_and_rate_gives_the_same_bits_in_both_tiers() -> None:
     compiled, python = (run_python("-c", DIGESTS, FAIRBAI_JIT=mode).splitlines() for mode in ("wait", "off"))

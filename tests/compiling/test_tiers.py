@@ -67,6 +67,7 @@ def cache(tmp_path: Path) -> Iterator[Path]:
         os.kill(number, signal.SIGKILL)
 
 
+@pytest.mark.system
 def test_switch_in_the_middle_of_an_experiment_changes_nothing(cache: Path) -> None:
     switched = run_python("-c", SWITCH, FAIRBAI_CACHE_DIR=str(cache), **BACKGROUND).split(maxsplit=2)
     assert switched[:2] == ["python", "compiled"]

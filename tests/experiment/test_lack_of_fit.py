@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import multivariate_normal
 
 import fairbai as fb
-from fairbai.experiment.lack_of_fit import KAPPAS, is_time_to_look, log_evidence
+from fairbai.experiment.lack_of_fit import KAPPAS, MAX_COLUMNS, WITHIN, is_time_to_look, log_evidence
 
 DESIGN = fb.factorial({"a": ["x", "y", "z"], "b": ["p", "q"]})
 
@@ -38,9 +41,51 @@ def test_the_martingale_has_mean_one() -> None:
     assert abs(float(np.sum(np.array(values) * density) * (rewards[1] - rewards[0])) - 1.0) < 1e-6
 
 
+def least_over_parameters(design: fb.Factorial, counts: np.ndarray, sums: np.ndarray, variance: float) -> float:
+    """The whole e-value by the definition: likelihood ratios of the means, minimised over θ numerically."""
+    seen = counts > 0.0
+    rows, means, noise = design.features[seen], sums[seen] / counts[seen], variance * np.diag(1.0 / counts[seen])
+
+    def least(deviations: np.ndarray) -> float:
+        """Of the ratio to means that deviate by so much, a covariance."""
+        declared, other = multivariate_normal(cov=noise), multivariate_normal(cov=noise + deviations)
+
+        def ratio(theta: np.ndarray) -> float:
+            rest = means - rows @ theta
+            return float(other.logpdf(rest) - declared.logpdf(rest))
+
+        return float(minimize(ratio, np.zeros(rows.shape[1]), method="BFGS", options={"gtol": 1e-9}).fun)
+
+    general = [least(variance / kappa * np.eye(len(rows))) for kappa in KAPPAS]
+    some = []
+    for more in design.missing(MAX_COLUMNS):
+        inside, beyond = rows @ rows.T / WITHIN, more[seen] @ more[seen].T
+        some += [least(variance / (kappa * len(counts)) * (inside + beyond)) for kappa in KAPPAS]
+    logarithms = np.logaddexp.reduce(general) - math.log(len(general)), np.logaddexp.reduce(some) - math.log(len(some))
+    return float(np.logaddexp(*logarithms) - math.log(2.0))
+
+
+@pytest.mark.parametrize("unseen", [0, 2])
+def test_it_is_the_least_value_over_the_parameters(unseen: int) -> None:
+    rng = np.random.default_rng(unseen)
+    design = fb.factorial({"a": ["x", "y", "z"], "b": ["p", "q"], "c": ["s", "t"]}, [("a", "b")])
+    counts = np.append(np.zeros(unseen), rng.integers(1, 60, 12 - unseen)).astype(float)
+    sums = counts * rng.normal(size=12) + np.sqrt(counts) * rng.normal(size=12)
+    found = log_evidence(design.features, 2.0, counts, sums, design.missing(MAX_COLUMNS))
+    assert abs(found - least_over_parameters(design, counts, sums, 2.0)) < 1e-6
+
+
+def test_it_is_least_with_a_rank_that_counts_hide() -> None:
+    """One reward of some arms and a million of others: no direction of θ is lost, whatever κ is."""
+    counts = np.array([1e6, 1e6, 1e6, 1.0, 1.0, 1.0])
+    theta = np.array([30.0, 20.0, -40.0, 10.0])
+    sums = counts * (DESIGN.features @ theta)
+    assert log_evidence(DESIGN.features, 1.0, counts, sums, DESIGN.missing(MAX_COLUMNS)) < 0.0
+
+
 def alarms(interaction: float, runs: int, trials: int, level: float) -> int:
     """In how many experiments the test ever fires; they often try the combination that looks best."""
-    rng, fired = np.random.default_rng(5), 0
+    rng, fired, missing = np.random.default_rng(5), 0, DESIGN.missing(MAX_COLUMNS)
     means = DESIGN.features @ np.array([0.3, 0.2, -0.4, 0.1]) + interaction * np.array([1.0, -1, 0, 0, -1, 1])
     for _ in range(runs):
         counts, sums = np.zeros(6), np.zeros(6)
@@ -49,7 +94,7 @@ def alarms(interaction: float, runs: int, trials: int, level: float) -> int:
             counts[arm] += 1
             sums[arm] += rng.normal(means[arm])
             look = trial > 6 and trial % 10 == 0
-            if look and log_evidence(DESIGN.features, 1.0, counts, sums) >= math.log(1.0 / level):
+            if look and log_evidence(DESIGN.features, 1.0, counts, sums, missing) >= math.log(1.0 / level):
                 fired += 1
                 break
     return fired

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from fairbai.service.domain.operations import Ask, Look, Tell
+from fairbai.service.domain.asking import Ask
+from fairbai.service.domain.operations import Look, Tell
 from fairbai.service.domain.refusals import Refusal, unavailable
 from fairbai.service.storage.metrics import Metrics
 from fairbai.service.writing import handover

@@ -10,6 +10,8 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from fairbai.service.http.streams import Streams
+from fairbai.service.storage import keyring
+from fairbai.service.storage.database import Database
 from fairbai.service.writing import probe
 from fairbai.service.writing.ledger import Ledger
 from fairbai.service.writing.watch import Watch
@@ -82,6 +84,33 @@ def test_a_write_that_is_not_confirmed_is_not_ready(tmp_path: Path, monkeypatch:
         assert "has not confirmed a write" in answer.json()["detail"]
         go_on.set()
         assert client.get("/readyz").status_code == 200
+
+
+def test_who_watches_does_not_wait_for_a_database_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that was right a while ago may still ask how the service is, and nothing else."""
+    monkeypatch.setattr(probe, "MAX_WAIT", 0.3)
+    go_on = threading.Event()
+
+    def hangs(*_: Any) -> Any:
+        assert go_on.wait(60)
+        raise OperationalError("SELECT", {}, Exception("the database did not answer within 10 seconds"))
+
+    with running(address(tmp_path)) as client:
+        at, lookups = create(client), client.app.service.keyring._keys
+        monkeypatch.setattr(keyring, "REMEMBERED", 0.0)
+        monkeypatch.setattr(keyring, "SOON", 0.3)
+        monkeypatch.setattr(lookups, "_find", hangs)
+        monkeypatch.setattr(Database, "ping", hangs)
+        began = time.monotonic()
+        assert client.get("/readyz").status_code == 503
+        assert "fairbai_writer_busy_seconds 0.0" in client.get("/metrics").text
+        assert time.monotonic() - began < 3.0
+        go_on.set()
+        assert client.get("/metrics").status_code == 200
+        assert client.get("/metrics", headers={"Authorization": "Bearer fb_1_1"}).status_code == 503
+        assert client.get(at).status_code == 503
+        monkeypatch.setattr(lookups, "_find", lambda names: {})
+        assert client.get("/metrics").status_code == 401  # it was revoked
 
 
 def test_a_stream_ends_quietly_when_the_database_is_away(

@@ -186,3 +186,9 @@ def test_rounding_is_no_evidence() -> None:
         rewards = rng.normal(1e6, 0.5, (2, 1000))
         ident.tell_batch([1000, 1000], rewards.sum(axis=1), (rewards**2).sum(axis=1))
     assert not ident.decided
+
+
+@pytest.mark.parametrize("control", [True, 1.0, 2, "1"])
+def test_the_control_is_a_label(control: Any) -> None:
+    with pytest.raises(ValueError, match="control must be one of 0, 1, got"):
+        fb.Identifier(2, 0.05, "bernoulli", tolerance=0.1, control=control)

@@ -10,6 +10,7 @@ import pytest
 
 import fairbai as fb
 from fairbai.identifier.sentences import percent
+from fairbai.problems.question import Question
 
 
 def status(**changes: Any) -> fb.Status:
@@ -46,6 +47,19 @@ def test_a_decision() -> None:
     assert unproved.sentence() == "Decided: 'B', but this is not proved, because the stopping rule is not proved."
     doubt = fb.Doubt("family", "A", "Rewards of 'A' have 3.0 times the variance of Gaussian rewards", 7, False)
     assert "because rewards of 'A' have 3.0 times" in replace(unproved, doubts=(doubt,)).sentence()
+    later = replace(found, doubts=(replace(doubt, after_decision=True),))
+    assert later.sentence().endswith("confidence, proved; later rewards contradict the declared family.")
+
+
+def test_a_decision_under_a_linear_model() -> None:
+    """What the proof needs besides is named, and that it was contradicted later; without structure nothing is."""
+    ident = fb.Identifier(3, 0.05, fb.Linear([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]))
+    ident.tell_batch([99, 99, 99], [0.0, 99.0, 198.0])
+    assert ident.status().sentence().endswith("confidence, proved if the means are linear in the features.")
+    ident.tell_batch([99, 0, 0], [400.0, 0.0, 0.0])
+    assert ident.status().sentence().endswith("linear in the features; later rewards contradict that.")
+    assert fb.Linear(np.eye(3)).condition == ""
+    assert fb.factorial({"a": [1, 2], "b": [1, 2]}).condition == "the effects in the model add up"
 
 
 def test_an_experiment_that_ended() -> None:
@@ -101,3 +115,41 @@ def test_percent_never_overstates() -> None:
         assert float(percent(confidence).split()[0]) <= 100.0 * confidence + 1e-7
     for delta in (0.4, 0.1, 0.05, 0.01, 0.001):
         assert float(percent(1.0 - delta).split()[0]) == pytest.approx(100.0 * (1.0 - delta))
+
+
+@pytest.mark.parametrize(
+    ("question", "named", "sure", "decided"),
+    [
+        (
+            Question(tolerance="20%"),
+            "B",
+            "'B', 87 % sure that it is within 20 % of the best;",
+            "Decided: 'B' is within 20 % of the best, with",
+        ),
+        (
+            Question(tolerance=0.05, control=0),
+            "B",
+            "'B', 87 % sure that it is better than 'A' and within 0.05 of the best;",
+            "Decided: 'B' is better than 'A' and within 0.05 of the best, with",
+        ),
+        (
+            Question(tolerance=0.05, control=0),
+            "A",
+            "'A', 87 % sure that no arm is better by more than 0.05;",
+            "Decided: no arm is better than 'A' by more than 0.05, with",
+        ),
+    ],
+)
+def test_of_what_it_is_sure(question: Question, named: str, sure: str, decided: str) -> None:
+    found = status(question=question, recommendation=named, confidence=0.8799, candidates=("A", "B"))
+    assert found.sentence() == f"If you stop now: {sure} 'A' and 'B' are still in the race."
+    assert replace(found, decided=True).sentence() == f"{decided} 87 % confidence, proved."
+
+
+def test_the_control_is_a_guess_though_another_arm_looks_better() -> None:
+    ident = fb.Identifier(["A", "B"], 0.05, "bernoulli", tolerance=0.5, control="A", max_trials=20)
+    ident.tell_batch([10, 10], [4, 5])
+    assert ident.status().means[1] > ident.status().means[0]
+    assert "'A' is the best guess, " in ident.status().sentence()
+    with pytest.raises(RuntimeError, match="'A' is the best guess so far"):
+        ident.ask()

@@ -49,6 +49,7 @@ def test_least_cost_without_weight_is_zero(family: str) -> None:
         assert least_cost(code, _problem(np.array([0.9, 0.5, 0.1]), np.ones(3)), np.array(weights), 0) == 0.0
 
 
+@pytest.mark.long
 @pytest.mark.slow_without_jit
 @families
 def test_same_bits_without_the_jit(family: str) -> None:

@@ -163,6 +163,7 @@ def test_a_run_that_is_given_up_has_a_guess_with_its_score() -> None:
 # Custom floors
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arms", [3, 4, 5, 6, 8])
 @pytest.mark.parametrize("first", [0.0, 2.0])
 def test_custom_floors(arms: int, first: float) -> None:
@@ -177,6 +178,7 @@ def test_custom_floors(arms: int, first: float) -> None:
         assert scalars[SPARE] == spare_share(expected)
 
 
+@pytest.mark.long
 def test_compiled_loop_tells_where_custom_floors_failed() -> None:
     """The run is the first that cannot go on, and its means come back, so that an error can show them."""
     setting = make_scenario(

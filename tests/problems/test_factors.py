@@ -90,3 +90,28 @@ def test_wrong_floors(levels: Any, floor: float, message: str) -> None:
 def test_wrong_factors(factors: Any, interactions: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         fb.factorial(factors, interactions)
+
+
+def test_the_features_of_missing_interactions() -> None:
+    """Those that the model has are not among them, nor those with too many columns; they tell what no θ can say."""
+    factors = {"a": [1, 2, 3], "b": [1, 2], "c": [1, 2, 3]}
+    design = fb.factorial(factors, [("c", "a")])
+    assert [more.shape for more in design.missing(4)] == [(18, 2), (18, 2)]
+    assert [more.shape[1] for more in fb.factorial(factors).missing(3)] == [2, 2]
+    for more in design.missing(4):
+        assert np.abs(design.features.T @ more).max() < 1e-12
+        assert np.abs(more.T @ more - 18 * np.eye(2)).max() < 1e-12
+
+
+def test_floors_by_factor_need_no_call() -> None:
+    design = fb.factorial({"h": ["a", "b"], "b": ["x", "y"]})
+    means, wanted = [1.3, 1.1, 0.9, 0.7], design.rates({"h": 0.3}).to_dict()
+    assert fb.Instance(means, design, {"h": 0.3}).rates.to_dict() == wanted
+    assert fb.Identifier(design.arms, 0.05, design, {"h": 0.3}).rates.to_dict() == wanted
+    planned = fb.plan(means, design, {"h": 0.3})
+    assert planned.instance.rates.to_dict() == wanted
+    assert planned.best == "a / x"
+    by_label = fb.Identifier(design.arms, 0.05, design, {"a / x": 0.3}).rates
+    assert by_label.to_dict() == {"kind": "constant", "floor": [0.3, 0.0, 0.0, 0.0]}
+    with pytest.raises(ValueError, match="would take 120 % of the trials"):
+        fb.Instance(means, design, {"h": 0.6})

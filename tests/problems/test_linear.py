@@ -1,5 +1,7 @@
 """Linear arms: features, their coordinates, and means that must be linear in them."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,32 @@ def test_coordinates_are_whitened_and_span_the_features():
     assert family.dimension == 4
     np.testing.assert_allclose(family.coordinates @ family.coordinates.T / 9.0, np.eye(4), atol=1e-12)
     np.testing.assert_allclose(family.fitted(features[:, 1]), features[:, 1], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        np.vander(np.linspace(0.0, 1.0, 30), 7),
+        np.vander(np.linspace(100.0, 101.0, 30), 3),
+        np.hstack([np.ones((24, 1)), np.eye(2)[np.arange(24) % 2], np.eye(3)[np.arange(24) // 8]]),
+        np.random.default_rng(1).standard_normal((40, 2)) @ [[1.0, 1.0, 2.0], [0.0, 1e-7, 1.0]],
+    ],
+    ids=["powers", "far from 0", "dummies", "nearly parallel"],
+)
+def test_coordinates_span_the_same_as_singular_vectors(features):
+    found = fb.Linear(features).coordinates / math.sqrt(len(features))
+    left, values, _ = np.linalg.svd(features / np.abs(features).max(axis=0), full_matrices=False)
+    rank = int((values > 1e-9 * values[0]).sum())
+    assert len(found) == rank
+    np.testing.assert_allclose(found @ found.T, np.eye(rank), atol=1e-15)
+    onto, precision = left[:, :rank] @ left[:, :rank].T, 1e-15 * values[0] / values[rank - 1]
+    np.testing.assert_allclose(found.T @ found, onto, atol=precision)
+
+
+def test_coordinates_have_the_same_bits_everywhere():
+    features = [[1.0, 0.1, 0.3], [1.0, 0.7, 0.2], [1.0, 0.2, 0.9], [1.0, 0.4, 0.4]]
+    found = [row[0].hex() for row in fb.Linear(features).coordinates.tolist()]
+    assert found == ["0x1.0000000000000p+0", "-0x1.1751a365d41a4p+0", "-0x1.3ea5776cc5f17p+0"]
 
 
 def test_orthogonal_features_are_only_scaled():

@@ -223,6 +223,8 @@ def test_available_over_several_trials_and_without_an_arm() -> None:
         ident.ask(available=[3])
     with pytest.raises(ValueError, match="arm must be one of"):
         ident.ask(available=["x"])
+    with pytest.raises(ValueError, match="available must be a list of arms, got '12'"):
+        ident.ask(available="12")
     with pytest.raises(ValueError, match="fair_ucb cannot skip arms: use VirtualQueues"):
         running(FairUCB(), 0.2).ask(available=[1])
 

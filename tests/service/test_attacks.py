@@ -99,8 +99,8 @@ def test_half_requests_with_few_descriptors(start: Start, sqlite: str) -> None:
                 visitor.ask()
             served_again(server)
     log = server.log.read_text()
-    assert "at most 156 connections" in log
-    assert "connections refused: the server has 156 connections" in log
+    assert "at most 156 connections, and 39 per address" in log
+    assert "connections refused: 127.0.0.1 has 39 connections" in log
     assert "Traceback" not in log
 
 

@@ -23,14 +23,14 @@ pytestmark = pytest.mark.slow_without_jit
 MANY = 1_000_000  # pairs: until the clients are ended
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.system)])
-def test_kill_the_server(start: Start, sqlite: str, postgresql: str, kills: int) -> None:
+@pytest.mark.system
+def test_kill_the_server_twenty_times(start: Start, sqlite: str, postgresql: str) -> None:
     """Clients repeat what was not answered: so there must be exactly what they know of.
 
     Both databases at the same time: most of it is waiting.
     """
     with ThreadPoolExecutor() as pool:
-        for done in [pool.submit(kill_again_and_again, start(url), kills) for url in (sqlite, postgresql)]:
+        for done in [pool.submit(kill_again_and_again, start(url), 20) for url in (sqlite, postgresql)]:
             done.result()
 
 

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 
 from fairbai import __version__
 from fairbai.problems.short_forms import FAMILY_MISSING
-from fairbai.service.domain import answers, audit_answers
+from fairbai.service.domain import answers, audit_answers, status_answers
 from fairbai.service.http.answers import Planned
 from fairbai.service.reading.replay import MAX_DIFFERENCE
 from fairbai.service.storage.schema import experiments
@@ -233,7 +233,7 @@ def test_progress_of_the_list_is_that_of_the_status(tmp_path: Path) -> None:
 
 
 def sentence(client: Local, at: str) -> str:
-    return str(checked(answers.Summary, client.get(f"{at}/summary"))["sentence"])
+    return str(checked(status_answers.Summary, client.get(f"{at}/summary"))["sentence"])
 
 
 def test_sentences_of_running_experiments(tmp_path: Path) -> None:
@@ -454,7 +454,7 @@ def test_charts(tmp_path: Path) -> None:
     with running(address(tmp_path), "admin") as client:
         at = create(client, arms=HOSTILE)
         for _ in range(2):
-            found = checked(answers.Figures, client.get(f"{at}/figures"))
+            found = checked(status_answers.Figures, client.get(f"{at}/figures"))
             assert list(found["figures"]) == ["shares", "means", "evidence", "trials"]
             for figure in found["figures"].values():
                 go.Figure(figure)

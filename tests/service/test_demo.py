@@ -109,10 +109,11 @@ def demonstration(folder: Path, *options: str) -> Iterator[tuple[subprocess.Pope
         process.stdout.close() if process.stdout else None
 
 
+@pytest.mark.system
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize(
     ("number", "code"),
-    [(signal.SIGINT, 0), pytest.param(signal.SIGTERM, 128 + signal.SIGTERM, marks=pytest.mark.system)],
+    [(signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)],
 )
 def test_it_listens_when_it_says_so_and_leaves_nothing_behind(tmp_path: Path, number: int, code: int) -> None:
     with demonstration(tmp_path) as (process, address, key):

@@ -117,7 +117,7 @@ def test_goes_on_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_long_runs_are_read_in_parts(client: Local, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairbai.service.writing.ledger.MAX_FOLLOWING", 3)
+    monkeypatch.setattr("fairbai.service.writing.rows.MAX_FOLLOWING", 3)
     at = create(client, **DRAWN)
     first, *others = (ticket["ticket"] for ticket in ask(client, at, 20))
     tell(client, at, dict.fromkeys(others[:-2], 0.0))

@@ -11,11 +11,7 @@ from tests.service.postgresql import Cluster
 from tests.service.server import Answer, Server
 
 pytestmark = pytest.mark.slow_without_jit
-FAULTS = [
-    ("ENOSPC", 507),
-    pytest.param("EROFS", 503, marks=pytest.mark.system),
-    pytest.param("EIO", 503, marks=pytest.mark.system),
-]
+FAULTS = [("ENOSPC", 507), ("EROFS", 503), ("EIO", 503)]
 
 
 def told(server: Server, experiment: str, ticket: str) -> Answer:
@@ -37,6 +33,7 @@ def counts(server: Server, experiment: str) -> tuple[Any, ...]:
     return status.body["trials"], status.body["observed"], status.body["version"]
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(("fault", "expected"), FAULTS)
 def test_writes_fail_for_a_while(start: Start, disk: Path, tmp_path: Path, fault: str, expected: int) -> None:
     """The server is not restarted; what was refused was not done, and what was done before is there."""
@@ -76,6 +73,7 @@ def test_a_read_only_file_is_refused_at_the_start(start: Start, sqlite: str, tmp
     assert "Traceback" not in said
 
 
+@pytest.mark.system
 def test_a_postgresql_that_only_reads(start: Start, cluster: Cluster, postgresql: str) -> None:
     """As a standby does; the server goes on when it may write again."""
     name = postgresql.split("?")[0].rpartition("/")[2]
@@ -92,6 +90,7 @@ def test_a_postgresql_that_only_reads(start: Start, cluster: Cluster, postgresql
     server.verify()
 
 
+@pytest.mark.system
 def test_no_database_at_all(start: Start, cluster: Cluster, postgresql: str) -> None:
     """While it is away: the process lives, is not ready, and every call says so without internals."""
     server = start(postgresql)

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 
 from fairbai.client import ExperimentOverError
 from fairbai.client.calls import checked
-from fairbai.service.domain import answers, audit_answers
+from fairbai.service.domain import answers, audit_answers, status_answers
 from fairbai.service.domain.encoding import iso
 from fairbai.service.reading import verify
 from tests.service.conftest import Start
@@ -68,7 +68,7 @@ def test_budget_ends_with_a_best_guess(client: Local, tmp_path: Path) -> None:
     assert (refused.json()["ended_by"], refused.json()["decided"]) == ("max_trials", False)
     answer = tell(client, at, noisy(rest))
     assert (answer["decided"], answer["stopped"], answer["ended_by"]) == (False, True, "max_trials")
-    status = TypeAdapter(answers.Status).validate_python(read(client, at), strict=True)
+    status = TypeAdapter(status_answers.Status).validate_python(read(client, at), strict=True)
     assert (status["state"], status["proved"], status["progress"], status["closed"]) == ("stopped", False, None, False)
     assert status["confidence"] is not None
     assert 0.0 < status["confidence"] < 1.0
@@ -324,7 +324,7 @@ def test_pages_say_that_it_stopped_without_a_decision(client: Local, tmp_path: P
         "The experiment stopped at the end of its budget without a decision: the arm that was ahead is a guess, with "
     )
     assert audit["findings"][0].startswith("After 30 trials: Stopped at the end of its budget without a decision.")
-    summary = TypeAdapter(answers.Summary).validate_python(read(client, f"{at}/summary"), strict=True)
+    summary = TypeAdapter(status_answers.Summary).validate_python(read(client, f"{at}/summary"), strict=True)
     assert (summary["decided"], summary["fairness_trials"]) == (False, None)
     page = client.get(f"{at}/report").text
     assert summary["headline"] in page
@@ -332,7 +332,7 @@ def test_pages_say_that_it_stopped_without_a_decision(client: Local, tmp_path: P
     assert "is best," not in page
     stream = client.get(f"{at}/stream").text  # which ends, as the experiment has
     assert "event: end" in stream
-    history = TypeAdapter(answers.History).validate_python(read(client, f"{at}/history"), strict=True)
+    history = TypeAdapter(status_answers.History).validate_python(read(client, f"{at}/history"), strict=True)
     assert history["points"][-1]["confidence"] == summary["confidence"]
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from fairbai.service.domain import answers
+from fairbai.service.domain import status_answers
 from tests.service.running import Local, address, running, tell
 from tests.service.test_log import differences
 
@@ -43,7 +44,7 @@ def play(client: Local, at: str, interaction: float, trials: int) -> dict[str, A
             beyond = interaction if levels == ["new", "try"] else 0.0
             rewards[one["ticket"]] = rng.gauss(sum(effects[level] for level in levels) + beyond, 0.5)
         tell(client, at, rewards)
-    return dict(TypeAdapter(answers.Status).validate_python(client.get(at).json(), strict=True))
+    return dict(TypeAdapter(status_answers.Status).validate_python(client.get(at).json(), strict=True))
 
 
 def created(client: Local, **changes: Any) -> str:
@@ -73,8 +74,11 @@ def test_from_the_factors_to_the_report(client: Local, folder: Path) -> None:
     assert 'id="figure-effects"' in report
     audit = client.get(f"{at}/audit").json()
     assert audit["promise"]["sentences"][-1] == "When the experiment stops by itself, the floors are met."
+    assert audit["promise"]["sentences"][0].endswith("do not change over time and the effects in the model add up).")
     assert audit["verdict"] == "Every guaranteed share was given."
-    assert client.get(f"{at}/summary").json()["proved"]
+    summary = client.get(f"{at}/summary").json()
+    assert summary["proved"]
+    assert "with 95 % confidence if the effects in the model add up, after" in summary["headline"]
     assert not any(differences(folder))
 
 
@@ -116,6 +120,22 @@ def test_a_void_keeps_the_doubt(client: Local, folder: Path) -> None:
     assert not any(differences(folder))
 
 
+def test_a_plan_can_be_started(client: Local) -> None:
+    means = [0.0, 0.5, 0.2, 0.6, 1.1, 0.8]
+    form = {name: value for name, value in FORM.items() if name not in ("name", "seed")}
+    response = client.post("/v1/plan", json={**form, "means": means, "rates": {"headline": 0.2}})
+    assert response.status_code == 200, response.text
+    plan = response.json()
+    assert plan["best"] == "new / try"
+    assert plan["experiment"]["stopping"]["kind"] == "linear_mixture"
+    at = created(client, **{"factors": None, **plan["experiment"]})
+    effects = client.get(at).json()["effects"]
+    assert {one["level"]: one["floor"] for one in effects} == {"old": 0.2, "new": 0.2, "buy": 0, "try": 0, "go": 0}
+    wrong = client.post("/v1/plan", json={**form, "means": means[:4]})
+    assert wrong.status_code == 422
+    assert "means must be as many as arms (6), got 4" in wrong.text
+
+
 def test_interactions_and_other_features(client: Local) -> None:
     at = created(client, interactions=[["headline", "button"]])
     assert len(client.get(at).json()["effects"]) == 2 + 3 + 6
@@ -133,6 +153,18 @@ def test_interactions_and_other_features(client: Local) -> None:
         ({"factors": {"headline": ["old"]}}, "at least two levels"),
         ({"factors": None, "arms": ["a", "b"], "interactions": []}, "interactions need factors"),
         ({"rates": {"headline": 0.6}}, "would take 120 % of the trials"),
+        ({"factors": {name: ["x", "y"] for name in "abcdefghi"}}, "at most 2,500 here, got 512 x 10"),
+        ({"factors": {name: list("0123456789") for name in "ab"}, "interactions": [["a", "b"]]}, "got 100 x 100"),
+        ({"factors": {str(name): ["x", "y"] for name in range(26)}}, "at most 1,000 combinations, got 67,108"),
+        (
+            {
+                "factors": None,
+                "arms": [str(arm) for arm in range(60)],
+                "family": {"kind": "linear", "features": np.eye(60).tolist()},
+            },
+            "at most 2,500 here, got 60 x 60",
+        ),
+        ({"family": {**NOISE, "variance": 10**400}}, "variance must be positive, got 1000"),
         ({"interactions": [["headline", "footer"]]}, "pairs of the factors 'headline' and 'button'"),
     ],
 )

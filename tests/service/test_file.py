@@ -81,6 +81,34 @@ def test_nothing_is_acknowledged_once_the_wal_is_deleted(client: Local, tmp_path
     assert_refuses(client, at, ticket["ticket"])
 
 
+def test_nothing_is_acknowledged_once_the_wal_is_another(client: Local, tmp_path: Path) -> None:
+    """As when it is deleted, and a command makes a new one."""
+    at = create(client)
+    (ticket,) = ask(client, at)
+    (tmp_path / "test.db-wal").unlink()
+    (tmp_path / "test.db-wal").touch()
+    assert_refuses(client, at, ticket["ticket"])
+
+
+def test_nothing_is_acknowledged_once_the_file_is_overwritten_by_an_older_one(
+    client: Local, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As ``cp`` does, which leaves the file where it is."""
+    at = create(client)
+    file, copy = tmp_path / "test.db", tmp_path / "copy"
+    shutil.copy(file, copy)
+    (ticket, *others) = ask(client, at, 2_000)
+    with opened(address(tmp_path)) as database, database.reader.connect() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint")
+    assert tell(client, at, {others[0]["ticket"]: 1.0})["accepted"] == 1
+    shutil.copy(copy, file)
+    with caplog.at_level(logging.ERROR):
+        refused = client.post(f"{at}/tell", json={"rewards": [{"ticket": ticket["ticket"], "reward": 1.0}]})
+    assert refused.status_code == 503
+    assert "test.db: the file was overwritten while the server was running (it had" in caplog.text
+    assert client.get("/readyz").status_code == 503
+
+
 def test_only_the_owner_can_read_the_file(client: Local, tmp_path: Path) -> None:
     at = create(client)
     tell(client, at, {ticket["ticket"]: 1.0 for ticket in ask(client, at, 3)})

@@ -15,7 +15,7 @@ from sqlalchemy import delete
 
 from fairbai.client import AsyncClient, Client, ExperimentPausedError, ServiceError
 from fairbai.client.calls import checked
-from fairbai.service.domain import answers, audit_answers
+from fairbai.service.domain import audit_answers, status_answers
 from fairbai.service.domain.book import new_book
 from fairbai.service.domain.encoding import decode
 from fairbai.service.domain.interventions import Void
@@ -132,7 +132,7 @@ def test_arm_that_is_switched_off_gets_no_tickets_and_is_not_the_answer(client: 
         answer = client.post(f"{at}/switch-off", json={"arm": "c", "reason": "its page is empty"}).json()
         assert answer["switched_off"] == ["c"]
         assert answer["recommendation"] == "b"
-    status = TypeAdapter(answers.Status).validate_python(read(client, at), strict=True)
+    status = TypeAdapter(status_answers.Status).validate_python(read(client, at), strict=True)
     assert status["switched_off"] == [{"arm": "c", "trial": 12, "reason": "its page is empty"}]
     assert status["arms"][2]["candidate"] is False
     assert status["arms"][2]["floor"] == 0.0
@@ -317,6 +317,23 @@ def test_void_forgets_how_sure_it_was_with_the_reward(client: Local) -> None:
     assert (status["recommendation"], status["confidence"]) == (None, 0.0)  # b has no reward any more
     trials(client, at, 20)
     assert read(client, at)["confidence"] < 0.9
+    assert differences(client, at) == []
+
+
+@pytest.mark.parametrize("call", ["switch-off", "void"])
+def test_lists_do_not_show_how_sure_it_was_before(client: Local, call: str) -> None:
+    at = create(client, name=f"before {call}", min_duration="1d")
+    tickets = ask(client, at, 60)
+    tell(client, at, {one["ticket"]: 2.0 * (one["arm"] == "b") + number % 2 for number, one in enumerate(tickets)})
+    if call == "void":
+        void(client, at, *[one["ticket"] for one in tickets if one["arm"] == "b"][1:])
+    else:
+        assert client.post(f"{at}/switch-off", json={"arm": "b", "reason": "broken"}).status_code == 200
+    (line,) = client.get("/v1/experiments", params={"search": f"before {call}"}).json()["experiments"]
+    status = read(client, at)
+    assert status["confidence"] < 0.9
+    for name in ("progress", "confidence"):
+        assert line[name] == pytest.approx(status[name])
     assert differences(client, at) == []
 
 

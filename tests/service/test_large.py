@@ -56,6 +56,7 @@ def steps_of_calls(folder: Path, events: int) -> dict[str, int]:
     return found
 
 
+@pytest.mark.system
 @pytest.mark.slow_without_jit
 def test_a_long_log_costs_the_pages_nothing(tmp_path: Path) -> None:
     """The history has a point per 5 % more trials, so that it grows with the logarithm of the log."""

@@ -8,12 +8,14 @@ import socket
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from fairbai.service.http import connections
 from fairbai.service.http.descriptors import affordable
+from fairbai.service.http.protocol import LimitedProtocol
 from fairbai.service.storage.limits import Limits
 from fairbai.service.storage.settings import ServerSettings
 from tests.service.wire import OK, listening, read, seconds, status
@@ -108,6 +110,21 @@ def test_half_headers_are_ended(tmp_path: Path) -> None:
             assert answer.startswith(b"HTTP/1.1 408 ")
             assert b"connection: close" in answer
         assert read(silent) == b""  # a browser that only wanted to be quick
+
+
+def test_a_client_is_not_blamed_for_a_server_that_was_held_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was sent in time but not yet read is read before the connection is judged."""
+    with listening(tmp_path, head_seconds=0.3) as wire:
+        assert status(wire.connect(OK)) == 200  # from now on the server looks at its connections
+        begin = LimitedProtocol.__init__
+
+        def slowly(self: LimitedProtocol, *given: Any) -> None:
+            begin(self, *given)
+            time.sleep(0.6)
+
+        monkeypatch.setattr(LimitedProtocol, "__init__", slowly)
+        assert wire.answer(HEAD).startswith(b"HTTP/1.1 408 ")
+        assert status(wire.connect(OK)) == 200
 
 
 def test_slow_bodies_are_ended_and_steady_ones_are_not(tmp_path: Path) -> None:
@@ -242,6 +259,15 @@ def test_forwarded_addresses_are_believed_of_trusted_proxies_only(tmp_path: Path
 def test_descriptors_bound_connections() -> None:
     assert [affordable(4000, descriptors) for descriptors in (128, 256, 1024, 65_536)] == [64, 156, 924, 4000]
     assert affordable(10, 1024) == 10
+
+
+def test_one_address_cannot_take_all_connections_where_descriptors_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "raise_descriptors", lambda: 1024)
+    loop = asyncio.new_event_loop()
+    found = connections.Connections(ServerSettings(), loop)
+    assert [found.admit(Nobody(), "192.0.2.1") is None for _ in range(1100)] == [True] * 231 + [False] * 869
+    assert found.admit(Nobody(), "192.0.2.2") is None
+    loop.close()
 
 
 def test_limits_are_checked() -> None:

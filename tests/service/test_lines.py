@@ -94,7 +94,7 @@ def test_errors_are_logged_with_the_id_of_their_request(
     lines: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(Lines().format(record))  # type: ignore[method-assign]
-    monkeypatch.setattr("fairbai.service.http.forms.Ask.model_validate_json", lambda _: 1 / 0)
+    monkeypatch.setattr("fairbai.service.http.trial_forms.Ask.model_validate_json", lambda _: 1 / 0)
     logging.getLogger("fairbai").addHandler(handler)
     try:
         with running(address(tmp_path)) as client:

@@ -6,7 +6,7 @@ from tests.service.conftest import Start
 from tests.service.load import check_exact, load
 
 CASES = [
-    pytest.param("sqlite", 1, marks=pytest.mark.slow_without_jit),
+    pytest.param("sqlite", 1, marks=pytest.mark.system),
     pytest.param("postgresql", 1, marks=pytest.mark.system),
     pytest.param("postgresql", 2, marks=pytest.mark.system),
 ]

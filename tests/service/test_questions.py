@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from fairbai.service.domain import answers
+from fairbai.service.domain import status_answers
 from fairbai.service.http.answers import Planned
 from fairbai.service.storage.schema import experiments
 from tests.service.running import FORM, Local, address, ask, create, opened, running, tell
@@ -40,7 +40,7 @@ def finish(client: Local, at: str, means: dict[str, float], deviation: float = 1
     while True:
         response = client.post(f"{at}/ask", json={"n": 50})
         if response.status_code == 409:
-            return dict(TypeAdapter(answers.Status).validate_python(read(client, at), strict=True))
+            return dict(TypeAdapter(status_answers.Status).validate_python(read(client, at), strict=True))
         tickets = response.json()["tickets"]
         tell(client, at, {one["ticket"]: rng.gauss(means[one["arm"]], deviation) for one in tickets})
 

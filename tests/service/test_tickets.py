@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairbai.service.domain import tickets
-from fairbai.service.domain.operations import Ask
+from fairbai.service.domain.asking import Ask
 from fairbai.service.domain.tickets import Claim
 from fairbai.service.reading.verify import verify
 from fairbai.service.writing.ledger import Ledger

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from fairbai.service.domain.asking import Ask
 from fairbai.service.domain.book import new_book
-from fairbai.service.domain.operations import Ask, Tell
+from fairbai.service.domain.operations import Tell
 from fairbai.service.http import forms, planning
 from fairbai.service.storage.limits import Limits
 from fairbai.service.writing import leases
@@ -20,6 +21,12 @@ from fairbai.service.writing.turns import Turns
 from tests.service.running import FORM, Local, address, ask, create, opened, running, tell
 from tests.service.test_writer import together
 
+LARGE_DESIGN = {  # almost the largest that is accepted
+    "factors": {name: ["x", "y"] for name in "abcdefgh"},
+    "family": {"kind": "gaussian", "variance": 1.0},
+    "rates": 0.0,
+    "delta": 1e-9,
+}
 PLAN = {"arms": ["a", "b"], "means": [0.1, 0.2], "delta": 0.05, "family": "bernoulli"}
 
 
@@ -104,8 +111,10 @@ def test_one_call_is_bounded_by_what_it_costs(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
         arms = [str(arm) for arm in range(1000)]
         slow = create(client, arms=arms, rates=0.0, sampling="lucb")
+        queues = create(client, arms=arms, rates=0.0, sampling="virtual_queues")
         usual = create(client, arms=arms, rates=0.0)
-        for at, most in ((slow, 14), (usual, 416)):
+        unknown = create(client, arms=arms, rates=0.0, family={"kind": "gaussian", "variance": None})
+        for at, most in ((slow, 14), (usual, 416), (queues, 37), (unknown, 19)):
             refused = client.post(f"{at}/ask", json={"n": most + 1})
             assert (refused.status_code, refused.json()["most"]) == (413, most)
             expected = f"At most {most} at a time are possible with 1,000 arms and this rule, got {most + 1}"
@@ -169,12 +178,15 @@ def test_no_transaction_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with running(address(tmp_path)) as client:
         wide: dict[str, Any] = {"arms": arms, "rates": 0.0, "family": "bernoulli", "delta": 1e-9}
         heavy = {create(client, **wide, sampling="lucb"): 14, create(client, **wide): 400, create(client): 2_000}
+        heavy |= {create(client, **wide, sampling=rule): 37 for rule in ("virtual_queues", "fair_thompson")}
+        wide["family"] = {"kind": "gaussian", "variance": None}
+        heavy |= {create(client, **wide): 19, create(client, arms=None, **LARGE_DESIGN): 7}
         for at, n in heavy.items():
-            for _ in range(3 * max(1, 400 // n)):
+            for _ in range(min(40, 3 * max(1, 400 // n))):
                 tell(client, at, {ticket["ticket"]: 1.0 for ticket in ask(client, at, n)})
         monkeypatch.setattr(Ledger, "run", run)
         together(client, [(f"{at}/ask", {"n": n}) for at, n in heavy.items() for _ in range(8)])
-    assert len(spent) >= 20
+    assert len(spent) >= 45
     ordered = sorted(seconds for seconds, _ in spent)
     assert ordered[len(ordered) // 2] < 0.06
     assert ordered[-2] < 0.15, ordered  # the longest may have collected garbage

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import ssl
 import threading
 import time
@@ -211,6 +212,42 @@ def test_names_that_lead_into_a_private_network_are_not_called(client: Local, re
     assert receiver.got == []
 
 
+def test_names_that_are_found_slowly_hold_up_nobody(client: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when the resolver is away: threads that wait for it are not those that look for keys."""
+    asked, over, find = [], threading.Event(), socket.getaddrinfo
+
+    def slow(host: Any, *given: Any, **options: Any) -> Any:
+        if str(host).endswith(".example.com"):
+            asked.append(host)
+            over.wait(60.0)
+        return find(host, *given, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    try:
+        for number in range(webhooks.MAX_AT_ONCE):
+            client.post(f"{create(client, webhook=f'https://a{number}.example.com/')}/close")
+        until(lambda: len(asked) == webhooks.MAX_AT_ONCE)
+        client.app.service.keyring._keys.forget(lambda *_: True)
+        began = time.monotonic()
+        assert client.get("/readyz").status_code == 200
+        assert time.monotonic() - began < 3.0
+    finally:
+        over.set()
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        *[("8.8.8.8", True), ("2001:4860:4860::8888", True), ("64:ff9b::808:808", True)],
+        *[(private, False) for private in ("127.0.0.1", "10.0.0.1", "100.64.0.1", "169.254.169.254", "0.0.0.0")],
+        *[(private, False) for private in ("::1", "fd00::1", "fe80::1%eth0", "fec0::1", "ff02::1", "::ffff:10.0.0.1")],
+        *[(tunnel, False) for tunnel in ("64:ff9b::10.0.0.1", "64:ff9b:1::1", "2002:a00:1::1", "::10.0.0.1")],
+    ],
+)
+def test_public_addresses(address: str, public: bool) -> None:
+    assert rules.is_public(address) == public
+
+
 @pytest.mark.parametrize(
     ("url", "hosts", "said"),
     [
@@ -236,7 +273,11 @@ def test_hosts_that_are_allowed() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://a.example/", "https://me:pw@a.example/", "https:///x", "https://a.example/#x", 7]
+    "url",
+    [
+        *("ftp://a.example/", "https://me:pw@a.example/", "https:///x", "https://a.example/#x", 7),
+        *("https://evil.org\\.a.example/", "https://evil.org%2f.a.example/", "https://[::1%25a]/"),
+    ],
 )
 def test_addresses_that_cannot_be(client: Local, url: Any) -> None:
     refused = client.post("/v1/experiments", json={**FORM, "webhook": url})

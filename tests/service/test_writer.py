@@ -63,11 +63,11 @@ def test_refused_neighbours_do_not_matter(tmp_path: Path) -> None:
 def test_bug_in_one_operation_does_not_fail_its_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = Book.ask
 
-    def ask(self: Book, n: int) -> list[int]:
+    def ask(self: Book, n: int, available: list[int] | None = None) -> list[int]:
         if n == 13:
-            real(self, n)  # changes the book before it fails
+            real(self, n, available)  # changes the book before it fails
             raise ZeroDivisionError
-        return real(self, n)
+        return real(self, n, available)
 
     monkeypatch.setattr(Book, "ask", ask)
     with running(address(tmp_path)) as client:

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from fairbai.service.domain.encoding import parse
 from fairbai.service.domain.refusals import Refusal
 from fairbai.service.domain.wording import by_label
-from fairbai.service.http import forms, planning, routes
+from fairbai.service.http import forms, planning, routes, trial_forms
 from tests.service.running import FORM, Local, address, ask, create, running, tell
 
 PLAN: dict[str, Any] = {"arms": ["a", "b"], "means": [0.1, 0.2], "delta": 0.05, "family": "bernoulli"}
 BODIES: dict[Any, dict[str, Any]] = {
     forms.Experiment: FORM,
     forms.Plan: PLAN,
-    forms.Ask: {"n": 1},
-    forms.Tell: {"rewards": [{"ticket": "0", "reward": 1.0}]},
-    forms.Batch: {"batch": "x", "pulls": {"a": 1}, "sums": {"a": 1.0}},
+    trial_forms.Ask: {"n": 1},
+    trial_forms.Tell: {"rewards": [{"ticket": "0", "reward": 1.0}]},
+    trial_forms.Batch: {"batch": "x", "pulls": {"a": 1}, "sums": {"a": 1.0}},
 }
 OURS = re.compile(
     r"Input should|valid |Value error|Field required|Extra inputs|constrained|function-|dict\[|\[str|__|dtype|array\("
@@ -55,6 +55,10 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
         ({"family": 5}, 'family must be the name of a kind, or an object with "kind" and its parameters, got 5'),
         ({"family": {}}, 'family must be the name of a kind, or an object with "kind" and its parameters, got {}'),
         ({"family": {"kind": "gaussian", "variance": "a"}}, "variance must be numbers, got ['a']"),
+        (
+            {"family": {"kind": "gaussian", "variance": 10**400}},
+            "variance must be numbers up to 1.8e+308, got a larger",
+        ),
         ({"family": {"kind": "gaussian", "variance": [1, -1, 1]}}, "variance must be positive, got -1.0 for 'b'"),
         ({"settle": 5}, "settle must be true, false, or an object with margin and learn, got 5"),
         ({"settle": {"margin": -1}}, "settle.margin must be at least 0, got -1"),
@@ -127,9 +131,21 @@ def test_too_many_entries(client: Local) -> None:
         response = client.post(f"{at}/batches", json=form)
         assert response.status_code == 422
         assert response.json()["detail"].startswith(f"{name} must have at most 1,000 entries, got ")
-    rewards = [{"ticket": "0", "reward": 1.0}] * 10_001
+    rewards = [{"ticket": "0", "reward": 1.0}] * 2_001
     response = client.post(f"{at}/tell", json={"rewards": rewards})
     assert response.json()["detail"].startswith("rewards must have at most 2,000 entries, got ")
+
+
+def test_bodies_of_many_values_are_not_read(client: Local) -> None:
+    """Which would take half a second, and others would wait. Two thousand rewards are read."""
+    at, many = create(client), ",".join(f'"{number}":1' for number in range(20_001))
+    for path in (f"{at}/ask", "/v1/plan", "/v1/experiments", "/ofrep/v1/evaluate/flags", "/ofrep/v1/evaluate/flags/x"):
+        for body in ("{" + many + "}", "[" * 20_001, '{"context": {"targetingKey": "x", "more": [' + "{}," * 20_000):
+            response = client.post(path, content=body)
+            assert (response.status_code, response.json()["title"]) == (413, "Request too large")
+            assert "at most 20,000 commas and opening brackets" in response.json()["detail"]
+    rewards = [{"unit": f"{number}, or so", "value": 1.0, "event_id": "x"} for number in range(2_000)]
+    assert client.post(f"{at}/rewards", json={"rewards": rewards}).json()["title"] != "Request too large"
 
 
 @pytest.mark.parametrize(

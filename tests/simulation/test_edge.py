@@ -175,6 +175,7 @@ def test_settling_meets_every_floor(batch: int, nodes: int, draws: str) -> None:
 
 
 @pytest.mark.slow_without_jit
+@pytest.mark.long
 @pytest.mark.parametrize("nodes", [1, 4, 16])
 @pytest.mark.parametrize("overhead", [0.1, 0.5])
 def test_the_rule_for_the_batch_keeps_the_overhead(nodes: int, overhead: float) -> None:

@@ -127,7 +127,9 @@ def wrong_answers(name: str, rule: StoppingRule, count: int, longest: int) -> in
 
 
 @pytest.mark.slow_without_jit
-@pytest.mark.parametrize("name", HARD)
+@pytest.mark.parametrize(
+    "name", ["gaussian", *(pytest.param(one, marks=pytest.mark.long) for one in HARD if one != "gaussian")]
+)
 def test_no_adversary_brings_the_mixture_above_delta(name: str) -> None:
     """The lower Clopper-Pearson bound: the probability that so many or more errors are by chance is 1e-4 or more."""
     count = 5000

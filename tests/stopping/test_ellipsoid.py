@@ -10,6 +10,7 @@ import fairbai as fb
 from fairbai.stopping.ellipsoid import contrast_intervals
 
 DESIGN = fb.factorial({"a": ["x", "y", "z"], "b": ["p", "q"]})
+SEVERAL = [(1.0, math.log(0.5)), (4.0, math.log(0.25)), (16.0, math.log(0.25))]
 CONTRASTS = np.array([one.contrast for one in DESIGN.effects])
 
 
@@ -18,7 +19,7 @@ def test_the_width_is_the_maximum_over_the_ellipsoid() -> None:
     features, counts = DESIGN.features, rng.integers(1, 9, 6).astype(float)
     sums = rng.normal(size=6) * counts
     kappa, delta, variance = 2.0, 0.1, 1.7
-    estimates, ends = contrast_intervals(features, variance, kappa, delta, counts, sums, CONTRASTS)
+    estimates, ends = contrast_intervals(features, variance, [(kappa, 0.0)], delta, counts, sums, CONTRASTS)
     matrix = (features * counts[:, None]).T @ features
     theta = np.linalg.solve(matrix, features.T @ sums)
     np.testing.assert_allclose(estimates, CONTRASTS @ theta, atol=1e-12)
@@ -32,7 +33,7 @@ def test_the_width_is_the_maximum_over_the_ellipsoid() -> None:
 
 def test_what_no_reward_says_anything_about_is_not_known() -> None:
     counts = np.array([3.0, 0, 2, 0, 4, 0])  # only one level of b
-    estimates, ends = contrast_intervals(DESIGN.features, 1.0, 1.0, 0.1, counts, counts, CONTRASTS)
+    estimates, ends = contrast_intervals(DESIGN.features, 1.0, SEVERAL, 0.1, counts, counts, CONTRASTS)
     assert np.isfinite(ends[:3]).all()
     assert np.isnan(estimates[3:]).all()
     assert np.isinf(ends[3:]).all()
@@ -49,7 +50,7 @@ def test_all_intervals_hold_at_all_times() -> None:
             arm = int(np.argmax(sums / np.maximum(counts, 1.0))) if trial % 2 else int(rng.integers(6))
             counts[arm] += 1
             sums[arm] += DESIGN.features[arm] @ theta + rng.normal()
-            ends = contrast_intervals(DESIGN.features, 1.0, 1.0, delta, counts, sums, CONTRASTS)[1]
+            ends = contrast_intervals(DESIGN.features, 1.0, SEVERAL, delta, counts, sums, CONTRASTS)[1]
             if ((CONTRASTS @ theta < ends[:, 0]) | (CONTRASTS @ theta > ends[:, 1])).any():
                 missed += 1
                 break

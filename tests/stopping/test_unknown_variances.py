@@ -167,22 +167,13 @@ def test_errors_on_near_ties(rule: fb.stopping.StoppingRule, variances: list[flo
 
 
 @pytest.mark.slow_without_jit
-@pytest.mark.parametrize(
-    ("means", "most"),
-    [
-        ([0.5, 0.0], 1.6),
-        pytest.param([0.12, 0.0], 1.3, marks=pytest.mark.long),
-        pytest.param([0.3, 0.0, 0.0, 0.0, 0.0], 1.25, marks=pytest.mark.long),
-    ],
-    ids=str,
-)
-def test_price_of_not_knowing_the_variances(means: list[float], most: float) -> None:
-    """Trials over those with known variances. About 80, 800 and 350 trials per arm; the means of 300 runs each."""
+def test_price_of_not_knowing_the_variances() -> None:
+    """About 80 trials per arm; test_price_of_variances has more cases."""
     every: dict[str, Any] = {"deltas": 0.05, "runs": 300, "seed": 6}
-    known = fb.simulate(fb.Instance(means), **every)
-    unknown = fb.simulate(fb.Instance(means, UNKNOWN), **every)
+    known = fb.simulate(fb.Instance([0.5, 0.0]), **every)
+    unknown = fb.simulate(fb.Instance([0.5, 0.0], UNKNOWN), **every)
     assert unknown.correct.mean() >= 0.95
-    assert unknown.stopping_time.mean() <= most * known.stopping_time.mean()
+    assert unknown.stopping_time.mean() <= 1.6 * known.stopping_time.mean()
 
 
 def test_constant_rewards_are_no_evidence() -> None:

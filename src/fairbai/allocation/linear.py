@@ -11,6 +11,7 @@ from fairbai.problems.checks import Array, frozen
 from fairbai.problems.instance import Instance
 from fairbai.problems.linear import Linear
 from fairbai.problems.rates import Bounded, Constant, Overlapping, Rate
+from fairbai.problems.rates.overlapping import rounded
 
 TOLERANCE = 1e-8  # the relative gap at which the solver is content; issue and docs promise 1e-6
 ROOM = 0.1  # the room that an interior point tries to have, in equal shares
@@ -66,7 +67,7 @@ def _interior(floors: Array, members: Array, totals: Array) -> tuple[Array, Arra
         [1.0],
         [(None, None)] * arms + [(0.0, some)] * (count + 1),
     )
-    inside = np.array(found.x, dtype=np.float64)[:arms]
+    inside = rounded(np.array(found.x, dtype=np.float64)[:arms])
     rooms: Array = rows @ inside - least
     return inside, rooms
 

@@ -127,15 +127,17 @@ def analyze(
 def _of_log(log: Log, found: Moments, choice: Choice, declared: Declared) -> Analysis:
     looks = _looks(log)
     values = _statistics(log, choice.family)
-    question = question_of(*declared.asked, log.labels)
+    question = _question(declared, log.labels, found)
     replay = _replay(log, choice, declared, question)
     replay.count_rows(log.arms, values, looks)
     shares = declared_shares(declared.shares, log.labels)
     least = _least(log, declared.floor)
     ratio = check_ratio(log, shares, least, "assumed" if declared.shares is None else "declared", HALF, looks)
     doubts = Doubts(choice.family, len(log.labels), HALF)
+    advice: tuple[str, ...] = ()
     if choice.proved:  # else nothing is declared that rewards could contradict
         doubts.observe_rows(log.arms, values, None if replay.reached is None else replay.reached.trial)
+        advice = tuple(f"{hint}." for hint in doubts.hints(replay.reached is not None))
     drift_proof = _drift_proof(log, values, choice, declared, question, least, looks)
     return Analysis(
         source=log.name,
@@ -148,7 +150,7 @@ def _of_log(log: Log, found: Moments, choice: Choice, declared: Declared) -> Ana
         sample_ratio=ratio,
         drift=check_drift(log.arms, log.rewards, len(log.labels)),
         doubts=doubts.listed(log.labels),
-        hints=(*doubts.hints(replay.reached is not None), *hints_for(log, choice, drift_proof)),
+        hints=(*advice, *hints_for(log, choice, drift_proof)),
         notes=log.notes,
         times=None if log.times is None else log.times[np.array(looks) - 1],
         clock=log.clock,
@@ -159,7 +161,7 @@ def _of_log(log: Log, found: Moments, choice: Choice, declared: Declared) -> Ana
 def _of_totals(totals: Totals, found: Moments, choice: Choice, declared: Declared) -> Analysis:
     if declared.floor is not None:
         raise ValueError(f"floor is for logs with probabilities, got {declared.floor!r} beside totals")
-    question = question_of(*declared.asked, totals.labels)
+    question = _question(declared, totals.labels, found)
     replay = _replay(totals, choice, declared, question)
     sums = choice.family.check_sums(totals.trials, totals.sums)
     squares = None
@@ -184,6 +186,18 @@ def _of_totals(totals: Totals, found: Moments, choice: Choice, declared: Declare
         hints=hints_for(totals, choice, None),
         notes=totals.notes,
     )
+
+
+def _question(declared: Declared, labels: tuple[Any, ...], found: Moments) -> Question:
+    """What is asked; a tolerance in percent of means that are negative is refused."""
+    question = question_of(*declared.asked, labels)
+    arm = int(np.argmin(found.means))
+    if question.percent is not None and found.means[arm] < 0.0:
+        raise ValueError(
+            f"a tolerance in percent needs means that are positive, got {found.means[arm]:g} for {labels[arm]!r}: give "
+            f"it in the unit of the rewards"
+        )
+    return question
 
 
 def _replay(log: Log | Totals, choice: Choice, declared: Declared, question: Question) -> Replay:
@@ -220,13 +234,15 @@ def _looks(log: Log) -> list[int]:
 def _statistics(log: Log, family: Family) -> Array:
     """What every reward adds to the sum of its arm; an error says where there is one that the family cannot have."""
     different, where = np.unique(log.rewards, return_inverse=True)
-    values = np.empty(different.size)
+    values, wrong = np.empty(different.size), {}
     for place, reward in enumerate(different.tolist()):
         try:
             values[place] = family.statistic(reward)
         except ValueError as error:
-            trial = int(np.argmax(where == place))
-            raise ValueError(f"{log.place(trial)}: {error}") from None
+            wrong[place] = error
+    if wrong:
+        trial = int(np.argmax(np.isin(where, list(wrong))))
+        raise ValueError(f"{log.place(trial)}: {wrong[int(where[trial])]}")
     found: Array = values[where]
     return found
 
@@ -254,10 +270,11 @@ def _least(log: Log, floor: Any) -> Array | None:
 def _floor(floor: Any, label: str | int, labels: tuple[Any, ...]) -> float:
     if isinstance(floor, Mapping):
         by_label = {str(name): value for name, value in floor.items()}
+        expected = f"floor must be one for all arms, or one for each of {some(labels)}"
         if str(label) not in by_label:
-            raise ValueError(
-                f"floor must be one for all arms, or one for each of {some(labels)}, got none for {label!r}"
-            )
+            raise ValueError(f"{expected}, got none for {label!r}")
+        if others := by_label.keys() - set(map(str, labels)):
+            raise ValueError(f"{expected}, got one for {min(others)!r}")
         floor = by_label[str(label)]
     return number("floor", floor, 1e-9, 1.0, "in (0, 1]")
 

@@ -77,7 +77,8 @@ def moments(log: Log | Totals) -> Moments:
         return _of_totals(log)
     counts = np.bincount(log.arms, minlength=arms).astype(np.float64)
     means = np.bincount(log.arms, log.rewards, arms) / np.maximum(1.0, counts)
-    squares: Array = np.bincount(log.arms, (log.rewards - means[log.arms]) ** 2, arms).astype(np.float64)
+    with np.errstate(over="ignore"):  # rewards that are too large are refused later, with their place
+        squares: Array = np.bincount(log.arms, (log.rewards - means[log.arms]) ** 2, arms).astype(np.float64)
     binary = bool(((log.rewards == 0.0) | (log.rewards == 1.0)).all())
     whole = bool(((log.rewards >= 0.0) & (log.rewards == np.floor(log.rewards))).all())
     zeros = float((np.bincount(log.arms, log.rewards == 0.0, arms) / np.maximum(1.0, counts)).max())

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 CAPTIONS = {
-    "means": "The mean reward of every arm, with an interval that holds at all times. The leader is the green diamond.",
+    "means": "The mean reward of every arm, with its interval. The leader is the green diamond.",
     "evidence": "The evidence that the leader at the time is the best arm, in per cent of what is needed to decide.",
     "ratio": "How strongly the log contradicts the shares in which arms should have been assigned.",
     "shares": "The share of every arm and, where one is declared or assumed, the share that it should have had.",

@@ -41,13 +41,12 @@ def verdict(found: "Analysis", named: int, best: str = "") -> str:
     best = best or ("the best arm" if question.goal == "max" else "the arm with the least mean")
     if question.tolerance is None:
         return f"{label} is {best}"
-    size = f"{question.percent:g} %" if question.percent is not None else f"{question.tolerance:g}"
     if question.control is None:
-        return f"{label} is {best}, or within {size} of it"
+        return f"{label} is {best}, or within {question.size} of it"
     control = found.arms.labels[question.control]
     if named == question.control:
-        return f"No arm is better than {control} by more than {size}"
-    return f"{label} is better than {control}, and within {size} of {best}"
+        return f"No arm is better than {control} by more than {question.size}"
+    return f"{label} is better than {control}, and within {question.size} of {best}"
 
 
 def _since(found: "Analysis") -> str:

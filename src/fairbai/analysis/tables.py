@@ -43,6 +43,10 @@ def opened(data: Any, wanted: Mapping[str, str]) -> Table:
     """The table that ``data`` is; ``wanted`` are the names of the columns by the argument that named them."""
     if isinstance(data, (str, Path)):
         path = Path(data)
+        if path.is_dir():
+            raise ValueError(f"{path} is a folder: give a CSV or Parquet file")
+        if not path.exists():
+            raise FileNotFoundError(f"{path} does not exist")
         return _parquet(path, wanted) if path.suffix.lower() in PARQUET else _csv(path, wanted)
     if isinstance(data, Mapping):
         return _columns("the dictionary", [str(name) for name in data], data, wanted)
@@ -59,6 +63,8 @@ def check_names(name: str, existing: Sequence[str], wanted: Mapping[str, str]) -
         if column not in existing:
             there = ", ".join(map(repr, existing)) or "none"
             raise ValueError(f"{name} has no column {column!r} for {argument}: its columns are {there}")
+        if existing.count(column) > 1:
+            raise ValueError(f"{name} has {existing.count(column)} columns {column!r} for {argument}: rename them")
     if len(set(wanted.values())) < len(wanted):
         twice = next(column for column in wanted.values() if list(wanted.values()).count(column) > 1)
         arguments = " and ".join(argument for argument, column in wanted.items() if column == twice)
@@ -91,8 +97,6 @@ def _as_array(column: Any) -> Any:
 
 def _parquet(path: Path, wanted: Mapping[str, str]) -> Table:
     parquet = needs("pyarrow.parquet")
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist")
     try:
         file = parquet.ParquetFile(path)
     except needs("pyarrow").ArrowInvalid:
@@ -111,8 +115,6 @@ def _parquet(path: Path, wanted: Mapping[str, str]) -> Table:
 
 
 def _csv(path: Path, wanted: Mapping[str, str]) -> Table:
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist")
     with path.open("rb") as file:
         encoding = "utf-16" if file.read(2) in UTF_16 else "utf-8-sig"
     separator, header = _header(path, encoding, wanted)

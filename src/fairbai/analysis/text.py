@@ -66,5 +66,6 @@ def cells(found: "Analysis") -> tuple[list[str], list[list[str]]]:
         said = ahead if label == found.leader else "" if race is None or label in race else "excluded"
         rows.append([*row, said])
     average = [] if averages is None else ["average"]
-    sure = sentences.percent(1.0 - found.delta)
-    return ["arm", "trials", "share", "mean", f"interval, {sure} at all times", *average, ""], rows
+    holds = "but doubtful" if found.guarantee == "doubted" else "at all times"
+    interval = f"interval, {sentences.percent(1.0 - found.delta)} {holds}"
+    return ["arm", "trials", "share", "mean", interval, *average, ""], rows

@@ -56,7 +56,9 @@ def shares_figure(status: Answer) -> Figure:
     ]
     if any(arm["ceiling"] < 1.0 for arm in status["arms"]):
         data.append(limit_trace("ceiling", names, [percent(arm["ceiling"]) for arm in arms], VERMILLION))
-    return figure(data, arms_axis(len(status["arms"])), axis("Share of trials (%)", rangemode="tozero"))
+    nothing = not any(arm["share"] or arm["floor"] for arm in arms)  # whose axis would have ticks at 0.2 % and so on
+    extent = {"range": [0.0, 100.0]} if nothing else {"rangemode": "tozero"}
+    return figure(data, arms_axis(len(status["arms"])), axis("Share of trials (%)", **extent))
 
 
 def means_figure(status: Answer) -> Figure:

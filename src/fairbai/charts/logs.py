@@ -67,7 +67,9 @@ def means(axes: "Axes", form: Form) -> None:
         reach = [[max(0.0, middle - ends[0])], [max(0.0, ends[1] - middle)]]
         axes.errorbar(middle, place, xerr=reach, **look)
     _arms_axis(axes, arms)
-    axes.set(xlabel=title, title=f"Means, with intervals valid at all times ({100 * (1 - form['delta']):g} %)")
+    sure, doubted = f"{100 * (1 - form['delta']):g} %", form["guarantee"] == "doubted"
+    holds = f"({sure}, but doubtful: see the report)" if doubted else f"valid at all times ({sure})"
+    axes.set(xlabel=title, title=f"Means, with intervals {holds}")
 
 
 def shares(axes: "Axes", form: Form) -> None:

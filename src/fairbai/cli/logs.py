@@ -31,6 +31,7 @@ COLUMNS = {
     "sum": "totals: the sum of their rewards",
     "squares": "totals: the sum of their squared rewards",
 }
+FIGURES = (".png", ".svg", ".pdf")
 KNOWN = ("low", "high", "shares")  # beside the columns
 
 
@@ -73,6 +74,7 @@ def add_analyze(parser: argparse.ArgumentParser) -> None:
 
 def run_analyze(options: argparse.Namespace) -> None:
     """Print what a log says."""
+    _check_files(options.figure, options.html)
     found = analyzed(options.log, options)
     if options.figure is not None:
         found.figure().savefig(options.figure, dpi=200)
@@ -85,6 +87,15 @@ def run_analyze(options: argparse.Namespace) -> None:
     for kind, file in (("figure", options.figure), ("page", options.html)):
         if file is not None:
             print(f"\nThe {kind} is in {file}")
+
+
+def _check_files(figure: Path | None, page: Path | None) -> None:
+    """Refuse files that cannot be written, before the work."""
+    if figure is not None and figure.suffix.lower() not in FIGURES:
+        raise ValueError(f"figure must end in {FIGURES[0]}, {FIGURES[1]} or {FIGURES[2]}, got {str(figure)!r}")
+    for name, file in (("figure", figure), ("html", page)):
+        if file is not None and (file.is_dir() or not file.parent.is_dir()):
+            raise ValueError(f"{name} must be a file in a folder that exists, got {str(file)!r}")
 
 
 def analyzed(log: Path, options: argparse.Namespace) -> Any:

@@ -15,7 +15,7 @@ from fairbai.problems import Instance
 from fairbai.problems.checks import confidence
 from fairbai.problems.labels import labels_for
 from fairbai.problems.question import question_of
-from fairbai.problems.short_forms import rates_of
+from fairbai.problems.short_forms import arms_of, family_of, rates_of
 from fairbai.stopping import Heuristic
 
 ESTIMATE_NOTE = "with the threshold log((1 + log t) / delta), which is not proved (fairbai plan has a proved one)"
@@ -24,10 +24,11 @@ ESTIMATE_NOTE = "with the threshold log((1 + log t) / delta), which is not prove
 def print_solution(options: argparse.Namespace) -> None:
     """Print the allocation of an instance beside its floors."""
     form = question(options)
-    labels = labels_for(form.get("arms"), form["means"])
+    family = family_of(form.get("family", "gaussian"))
+    labels = labels_for(arms_of(form.get("arms"), family), form["means"])
     asked = question_of(form.get("goal", "max"), form.get("tolerance"), form.get("control"), labels)
-    rates = rates_of(form.get("rates"), labels)
-    instance = Instance(form["means"], form.get("family"), rates, asked.tolerance, asked.goal, asked.control)
+    rates = rates_of(form.get("rates"), labels, family)
+    instance = Instance(form["means"], family, rates, asked.tolerance, asked.goal, asked.control)
     delta = confidence(form.get("delta", 0.05))
     report = described_instance(instance, delta, labels)
     _add_estimate(report, instance)

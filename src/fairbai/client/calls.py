@@ -122,9 +122,13 @@ def create(name: str, arms: Sequence[str] | None, delta: float, options: dict[st
     return Call("POST", "/v1/experiments", form, headers=_new_key())
 
 
-def ask(experiment: str, n: int, serve_winner: bool, unit: str | None = None) -> Call:
+def ask(
+    experiment: str, n: int, serve_winner: bool, unit: str | None = None, available: Sequence[str] | None = None
+) -> Call:
     """Ask for trials."""
-    form = {"n": n, "serve_winner": serve_winner}
+    if isinstance(available, str):
+        raise ValueError(f"available must be a list of arms, got {available!r}")
+    form = {"n": n, "serve_winner": serve_winner, **({} if available is None else {"available": list(available)})}
     if unit is not None:  # which makes the call safe to repeat
         return _post(experiment, "ask", {**form, "unit": unit})
     return _post(experiment, "ask", form, _new_key())

@@ -70,14 +70,22 @@ class Client:
         """
         return str(self._send(calls.create(name, arms, delta, options)).json()["id"])
 
-    def ask(self, experiment: str, n: int = 1, serve_winner: bool = False, unit: str | None = None) -> list[Ticket]:
+    def ask(
+        self,
+        experiment: str,
+        n: int = 1,
+        serve_winner: bool = False,
+        unit: str | None = None,
+        available: Sequence[str] | None = None,
+    ) -> list[Ticket]:
         """The next n trials; or the trial of a unit, such as a visitor, which keeps its arm and its ticket.
 
         After the end: the winner (or, without a decision, the arm that is ahead, with tickets called ``"leader"``) if
         ``serve_winner``, else raises ExperimentOverError. New units get the winner in any case. The list is empty for a
-        unit that is not enrolled, or whose arm is switched off: show your default.
+        unit that is not enrolled, or whose arm is switched off: show your default. ``available`` names the arms that
+        may be chosen now, with the sampling rule ``virtual_queues``, and not with a unit.
         """
-        return calls.tickets(self._send(calls.ask(experiment, n, serve_winner, unit)))
+        return calls.tickets(self._send(calls.ask(experiment, n, serve_winner, unit, available)))
 
     def reward(self, experiment: str, unit: str, value: float, event_id: str) -> Answer:
         """What a unit earned, in an experiment with ``report_after``; the same event counts once."""
@@ -230,15 +238,21 @@ class AsyncClient:
         return str((await self._send(calls.create(name, arms, delta, options))).json()["id"])
 
     async def ask(
-        self, experiment: str, n: int = 1, serve_winner: bool = False, unit: str | None = None
+        self,
+        experiment: str,
+        n: int = 1,
+        serve_winner: bool = False,
+        unit: str | None = None,
+        available: Sequence[str] | None = None,
     ) -> list[Ticket]:
         """The next n trials; or the trial of a unit, such as a visitor, which keeps its arm and its ticket.
 
         After the end: the winner (or, without a decision, the arm that is ahead, with tickets called ``"leader"``) if
         ``serve_winner``, else raises ExperimentOverError. New units get the winner in any case. The list is empty for a
-        unit that is not enrolled, or whose arm is switched off: show your default.
+        unit that is not enrolled, or whose arm is switched off: show your default. ``available`` names the arms that
+        may be chosen now, with the sampling rule ``virtual_queues``, and not with a unit.
         """
-        return calls.tickets(await self._send(calls.ask(experiment, n, serve_winner, unit)))
+        return calls.tickets(await self._send(calls.ask(experiment, n, serve_winner, unit, available)))
 
     async def reward(self, experiment: str, unit: str, value: float, event_id: str) -> Answer:
         """What a unit earned, in an experiment with ``report_after``; the same event counts once."""

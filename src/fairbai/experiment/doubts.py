@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairbai.compiling.entry import patiently
-from fairbai.experiment.lack_of_fit import log_evidence, worst_misfit
+from fairbai.experiment.lack_of_fit import MAX_COLUMNS, log_evidence, worst_misfit
 from fairbai.kernels import doubts as kernels
 from fairbai.kernels import families
 from fairbai.kernels.loop.replay import replay_tests
@@ -161,7 +161,8 @@ class Doubts:
         one = self._linear
         if one is None or not self.tests_fit:
             return
-        if log_evidence(one.coordinates.T, one.variance, counts, sums) >= self._fit_level:
+        interactions = one.missing(MAX_COLUMNS) if isinstance(one, Factorial) else ()
+        if log_evidence(one.coordinates.T, one.variance, counts, sums, interactions) >= self._fit_level:
             arm, beyond = worst_misfit(one.coordinates.T, counts, sums)
             self.found[FIT] = Finding(arm, trial, -beyond if one.mirrored else beyond, decided, FIT)
 

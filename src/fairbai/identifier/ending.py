@@ -54,7 +54,8 @@ def reason(procedure: Procedure, recommendation: Any) -> str:
     """Why there is no next trial, in words."""
     if procedure.decision is not None:
         return f"the experiment has stopped: {recommendation!r} is the answer"
-    best = "no arm can be named" if recommendation is None else f"{recommendation!r} looks best so far"
+    looks = "looks best" if procedure.experiment.question.control is None else "is the best guess"
+    best = "no arm can be named" if recommendation is None else f"{recommendation!r} {looks} so far"
     trials = counted(procedure.experiment.round, "trial")
     if procedure.ended is None:
         return f"all {counted(procedure.max_trials or 0, 'trial')} of max_trials are assigned: {best}"

@@ -46,7 +46,8 @@ class Identifier:
         family: The reward family, such as ``"bernoulli"`` or ``Gaussian(variance=4.0)``. It must be given: an answer is
             proved for the family that you name.
         rates: The share of the trials that every arm is guaranteed: a rate, one floor for all arms, one per arm, floors
-            by label such as ``{"a": 0.3}``, or the JSON form of a rate; none by default.
+            by label such as ``{"a": 0.3}``, with factors by level such as ``{"headline": 0.2}``, or the JSON form of a
+            rate; none by default.
         sampling: The sampling rule; ``FairTopTwo()`` by default, or a rule that draws if the stopping rule is
             ``DesignBased``.
         stopping: The stopping rule; ``Mixture()``, the tightest proved one, by default.
@@ -111,7 +112,8 @@ class Identifier:
         self.arms = labels_of(arms)
         self.delta = confidence(delta)
         self.settle = checked_settling(settle)
-        self.family, self.rates = family_of(family), rates_of(rates, self.arms)
+        self.family = family_of(family)
+        self.rates = rates_of(rates, self.arms, self.family)
         self.question, self.silence = question_of(goal, tolerance, control, self.arms), silence
         rules = (sampling, stopping, seed, 0, self.question)
         self._experiment = experiment_of(len(self.arms), self.family, self.rates, *rules)
@@ -191,6 +193,8 @@ class Identifier:
             return None
         if not self.sampling.skips_arms:
             raise ValueError(f"{self.sampling.kind} cannot skip arms: use VirtualQueues(), or leave out available")
+        if isinstance(arms, str):
+            raise ValueError(f"available must be a list of arms, got {arms!r}")
         mask = np.zeros(len(self.arms))
         mask[[self._known(arm) for arm in arms]] = 1.0
         mask[list(self.procedure.off)] = 0.0

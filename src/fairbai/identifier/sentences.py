@@ -15,18 +15,18 @@ Quote = Callable[[Any], str]
 def sentence(status: "Status", quote: Quote) -> str:
     """Where an experiment stands."""
     if status.decided:
-        return _decided(status, quote(status.recommendation))
+        return _decided(status, quote)
     if status.recommendation is None:
         missing = int((status.observed == 0).sum())
         nothing = f"no arm can be named, because {counted(missing, 'arm')} ha{'s' if missing == 1 else 've'} no reward"
         return f"{_opening(status)} {nothing}."
-    named = quote(status.recommendation)
-    looks = f"{named} looks best" if status.ended_by is not None else named
+    looks = quote(status.recommendation)
+    if status.ended_by is not None:  # the control may be the best guess although another arm looks better
+        looks += " looks best" if status.question.control is None else " is the best guess"
     if status.confidence is None or status.candidates is None:
         return f"{_opening(status)} {looks}; how sure that is cannot be said, because {_reason(status)}."
-    return (
-        f"{_opening(status)} {looks}, {_sure(status.confidence)}; {race(status.candidates, len(status.arms), quote)}."
-    )
+    sure = _sure(status, status.confidence, quote)
+    return f"{_opening(status)} {looks}, {sure}; {race(status.candidates, len(status.arms), quote)}."
 
 
 def percent(confidence: float) -> str:
@@ -58,8 +58,28 @@ def _opening(status: "Status") -> str:
     return f"No trials after {trials:,}, but rewards are still out:"
 
 
-def _sure(confidence: float) -> str:
-    return "but that is no more than a guess" if confidence < 0.01 else f"{percent(confidence)} sure"
+def _sure(status: "Status", confidence: float, quote: Quote) -> str:
+    """How sure, and of what, if it is not that the arm is the best one."""
+    if confidence < 0.01:
+        return "but that is no more than a guess"
+    what = ""
+    if _keeps_control(status):
+        what = f" that no arm is better by more than {status.question.size}"
+    elif status.question.tolerance is not None:
+        what = f" that it is {_claim(status, quote)}"
+    return f"{percent(confidence)} sure{what}"
+
+
+def _keeps_control(status: "Status") -> bool:
+    control = status.question.control
+    return control is not None and status.arms[control] == status.recommendation
+
+
+def _claim(status: "Status", quote: Quote) -> str:
+    """What is said of an arm that is named, and is not the control."""
+    question = status.question
+    within = f"within {question.size} of the best"
+    return within if question.control is None else f"better than {quote(status.arms[question.control])} and {within}"
 
 
 def race(candidates: Sequence[Hashable], arms: int, quote: Quote) -> str:
@@ -82,10 +102,24 @@ def listed(arms: Sequence[Hashable], quote: Quote) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _decided(status: "Status", named: str) -> str:
+def _decided(status: "Status", quote: Quote) -> str:
+    answer = quote(status.recommendation)
+    if _keeps_control(status):
+        answer = f"no arm is better than {answer} by more than {status.question.size}"
+    elif status.question.tolerance is not None:
+        answer += f" is {_claim(status, quote)}"
     if status.confidence is None:
-        return f"Decided: {named}, but this is not proved, because {_reason(status)}."
-    return f"Decided: {named}, with {percent(status.confidence)} confidence, proved."
+        return f"Decided: {answer}, but this is not proved, because {_reason(status)}."
+    condition = f" if {status.condition}" if status.condition else ""
+    return f"Decided: {answer}, with {percent(status.confidence)} confidence, proved{condition}{_since(status)}."
+
+
+def _since(status: "Status") -> str:
+    """What rewards after the decision say against it; empty if nothing."""
+    if not status.doubts:
+        return ""
+    fit = status.doubts[0].kind == "fit"
+    return f"; later rewards contradict {'that' if fit else 'the declared family'}"
 
 
 def _reason(status: "Status") -> str:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from fairbai.identifier.effects import LevelEffect, level_effects
 from fairbai.kernels import state as rows
 from fairbai.problems.checks import Array
 from fairbai.problems.linear import Linear
+from fairbai.problems.question import Question
 from fairbai.stopping import LinearMixture
 from fairbai.stopping.intervals import intervals
 
@@ -59,6 +60,9 @@ class Status:
         ended_by: Why no further trials are assigned: "decision", "max_trials", or the reason that was given to
             ``Identifier.end``; None while they are.
         effects: What every level adds, if the experiment is factorial; else none. See docs/factorial.md.
+        condition: What the proof needs besides rewards of the declared family, such as "the effects in the model add
+            up", which ``sentence`` says; empty if nothing.
+        question: What the answer must be, which ``sentence`` says unless it is the arm with the largest mean.
     """
 
     arms: tuple[Hashable, ...]
@@ -84,6 +88,8 @@ class Status:
     ended_by: str | None = None
     effects: tuple[LevelEffect, ...] = ()
     sample_ratio: float | None = None
+    question: Question = field(default_factory=Question)
+    condition: str = ""
 
     def sentence(self, quote: Callable[[Any], str] = repr) -> str:
         """What this means, in one sentence; ``quote`` is how it names an arm. A confidence is rounded down.
@@ -129,6 +135,8 @@ class Status:
             ended_by=procedure.ended_by,
             effects=level_effects(procedure),
             sample_ratio=None if procedure.doubts.ratio is None else procedure.doubts.ratio.p_value,
+            question=procedure.experiment.question,
+            condition=procedure.experiment.declared.condition,
         )
 
 

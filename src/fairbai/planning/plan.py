@@ -17,7 +17,7 @@ from fairbai.problems.checks import Numbers, confidence, number
 from fairbai.problems.labels import labels_for
 from fairbai.problems.question import Goal, Tolerance, question_of
 from fairbai.problems.rates import Bounded, Constant
-from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
+from fairbai.problems.short_forms import FamilyForm, RateForm, arms_of, family_of, rates_of
 from fairbai.stopping import DesignBased, Heuristic, LinearMixture, Mixture
 
 MAX_TRIALS = 1e15  # nobody has as many, and far more are not even numbers
@@ -209,10 +209,12 @@ def plan(
             raise ValueError("means must stand alone if they are an Instance, which has all the rest itself")
         instance, labels = means, labels_for(arms, means.means)
     else:
+        family = family_of(family)
+        arms = arms_of(arms, family)
         labels = labels_for(arms, means)
         asked = question_of(goal, tolerance, control, labels)
-        given = (family_of(family), rates_of(rates, None if arms is None else labels))
-        instance = Instance(means, *given, asked.tolerance, asked.goal, asked.control)
+        rates = rates_of(rates, None if arms is None else labels, family)
+        instance = Instance(means, family, rates, asked.tolerance, asked.goal, asked.control)
     if per_day is not None:
         per_day = number("per_day", per_day, math.ulp(0.0), 1e300, "positive")
     fair, free = solve(instance), solve(instance.with_rates(None))

@@ -1,6 +1,7 @@
 """Checks of user input: each error names the argument, what was expected, and what it got."""
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ def array(name: str, value: Any, arms: int | None = None, dimensions: int = 1) -
     except (TypeError, ValueError):
         given = value.tolist() if isinstance(value, np.ndarray) else value
         raise ValueError(f"{name} must be numbers, got {given!r}") from None
+    except OverflowError:  # of a whole number
+        raise ValueError(f"{name} must be numbers up to {sys.float_info.max:.2g}, got a larger one") from None
     if numbers.ndim != dimensions:
         expected = "a vector" if dimensions == 1 else "a matrix"
         raise ValueError(f"{name} must be {expected}, got shape {numbers.shape}")

@@ -63,6 +63,7 @@ class Factorial(Linear):
     arms: ClassVar[tuple[str, ...]]  # these, too, follow from the factors
     parameters: ClassVar[tuple[str, ...]]
     effects: ClassVar[tuple[Effect, ...]]
+    _model: ClassVar[str] = "the effects in the model add up"
 
     def __post_init__(self) -> None:
         self._set(factors=_checked(self.factors))
@@ -116,6 +117,18 @@ class Factorial(Linear):
         found = Overlapping(floor, groups)
         found.polytope(len(self.arms), self.arms, names)
         return found
+
+    def missing(self, columns: int) -> tuple[Array, ...]:
+        """The features of every interaction of two factors that is not in the model, if they are at most so many."""
+        places = dict(zip(self.factors, self._places().T, strict=True))
+        own = {name: _contrasts(len(levels))[places[name]] for name, levels in self.factors.items()}
+        found = []
+        for first, second in itertools.combinations(self.factors, 2):
+            few = own[first].shape[1] * own[second].shape[1] <= columns
+            if few and (first, second) not in self.interactions:
+                product = own[first][:, :, None] * own[second][:, None, :]
+                found.append(product.reshape(len(product), -1))
+        return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; the features follow from it."""

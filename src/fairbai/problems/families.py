@@ -38,6 +38,7 @@ class Family(Configured):
         high: The upper end.
         structured: Whether arms share parameters; such a family needs to know more than the means.
         mirrored: Whether less is better; see ``for_goal``.
+        condition: What its proofs need besides rewards of the family, as "the effects add up"; empty if nothing.
         centre: Where the kernels see rewards mirrored: x becomes ``centre`` - x.
     """
 
@@ -48,6 +49,11 @@ class Family(Configured):
     structured: ClassVar[bool] = False
     mirrored: ClassVar[bool] = False
     centre: ClassVar[float] = 0.0
+
+    @property
+    def condition(self) -> str:
+        """What its proofs need besides."""
+        return ""
 
     @abstractmethod
     def sample(self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:

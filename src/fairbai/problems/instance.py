@@ -62,7 +62,8 @@ class Instance:
         goal: Goal = "max",
         control: int | None = None,
     ) -> None:
-        family, rates = family_of(Gaussian() if family is None else family), rates_of(rates)
+        family = family_of(Gaussian() if family is None else family)
+        rates = rates_of(rates, family=family)
         checked = family.check_means(means)
         question = Question(goal, tolerance, control).for_control(checked.size)
         question.check_means(checked)

@@ -11,7 +11,7 @@ from fairbai.problems.checks import Array, Numbers, array, frozen, number, refus
 from fairbai.problems.families import MAX_VALUE, Family, Gaussian
 
 SPAN_TOLERANCE = 1e-6  # by which means may miss the span of the features, relative to the largest
-RANK_TOLERANCE = 1e-9  # relative, of a singular value that is taken for 0
+RANK_TOLERANCE = 1e-9  # what is left of a column without the part along others, relatively, that is taken for 0
 DIGITS = 9  # of coordinates, to which arms must differ
 
 
@@ -46,6 +46,7 @@ class Linear(Family):
     variance: float = 1.0
     structured: ClassVar[bool] = True
     code: ClassVar[int] = kernels.GAUSSIAN
+    _model: ClassVar[str] = "the means are linear in the features"
 
     def __post_init__(self) -> None:
         features = array("features", self.features, dimensions=2)
@@ -62,6 +63,11 @@ class Linear(Family):
     def dimension(self) -> int:
         """How many parameters there are."""
         return len(self.coordinates)
+
+    @property
+    def condition(self) -> str:
+        """What the proofs need besides: nothing if there are as many parameters as arms."""
+        return "" if self.dimension == len(self.features) else self._model
 
     def scales(self, arms: int) -> Array:
         """The variance, for every arm."""
@@ -96,20 +102,44 @@ def _coordinates(features: Array) -> Array:
     """An orthogonal basis of the span of the columns, times the root of the number of arms; one row per parameter."""
     arms = len(features)
     gram = features.T @ features
-    size = gram[0, 0]
-    if size > 0.0 and np.allclose(gram, size * np.eye(len(gram)), rtol=0.0, atol=1e-12 * size):
+    if gram[0, 0] > 0.0 and np.allclose(gram, gram[0, 0] * np.eye(len(gram)), rtol=0.0, atol=1e-12 * gram[0, 0]):
+        size = float(_products(features.T[:1], features[:, 0])[0])
         return np.ascontiguousarray(features.T * math.sqrt(arms / size))  # so that plain features stay plain
-    sizes = np.abs(features).max(axis=0)
-    left, values, _ = np.linalg.svd(features / np.where(sizes > 0.0, sizes, 1.0), full_matrices=False)
-    rank = int((values > RANK_TOLERANCE * values[0]).sum())
-    if rank == 0 or values[0] == 0.0:
-        raise ValueError("features must not all be 0")
-    basis = left[:, :rank].T * math.sqrt(arms)
-    signs = np.sign(basis[np.arange(rank), np.abs(basis).argmax(axis=1)])
-    coordinates = np.ascontiguousarray(basis * signs[:, None])
+    coordinates = _basis(features) * math.sqrt(arms)
     if len(np.unique(coordinates.round(DIGITS), axis=1).T) < len(np.unique(features, axis=0)):
         raise ValueError(
             "features must be the same for two arms or tell them apart, but some rows differ by no more than rounding: "
             "subtract from every column what its entries have in common"
         )
     return coordinates
+
+
+def _basis(features: Array) -> Array:
+    """An orthonormal basis of the span of the columns, one row each: Gram and Schmidt's, the longest column first.
+
+    Every vector is made orthogonal to those before it twice, which is enough. All sums are correctly rounded, so that
+    the result has the same bits on every machine, which that of a singular value decomposition does not.
+    """
+    sizes = np.abs(features).max(axis=0)
+    left = np.ascontiguousarray((features / np.where(sizes > 0.0, sizes, 1.0)).T)
+    squares = np.array([math.fsum(row) for row in (left * left).tolist()])
+    least = RANK_TOLERANCE * math.sqrt(math.fsum(squares.tolist()))
+    if least == 0.0:
+        raise ValueError("features must not all be 0")
+    basis = np.empty((0, left.shape[1]))
+    while len(left) and math.sqrt(squares.max()) > least:
+        longest = int(squares.argmax())
+        vector = left[longest] / math.sqrt(squares[longest])
+        for part, other in zip(_products(basis, vector).tolist(), basis, strict=True):
+            vector = vector - part * other
+        vector /= math.sqrt(_products(vector[None], vector)[0])
+        basis = np.vstack([basis, vector])
+        left = np.delete(left, longest, axis=0)
+        left -= _products(left, vector)[:, None] * vector
+        squares = np.array([math.fsum(row) for row in (left * left).tolist()])
+    return basis
+
+
+def _products(rows: Array, vector: Array) -> Array:
+    """The inner products of the rows with a vector, correctly rounded up to the products of their entries."""
+    return np.array([math.fsum(row) for row in (rows * vector).tolist()])

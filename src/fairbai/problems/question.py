@@ -117,15 +117,19 @@ class Question:
 
     # --- in words -----------------------------------------------------------------------------------------------
 
+    @property
+    def size(self) -> str:
+        """The tolerance, as in "within 10 %"."""
+        return f"{self.percent:g} %" if self.percent is not None else f"{self.tolerance:g}"
+
     def asked(self, labels: Sequence[Any]) -> str:
         """What is looked for, as the object of a sentence: "the best arm"."""
         best = "the best arm" if self.goal == "max" else "the arm with the least mean"
         if self.tolerance is None:
             return best
-        size = f"{self.percent:g} %" if self.percent is not None else f"{self.tolerance:g}"
         if self.control is None:
-            return f"an arm within {size} of {best.removeprefix('the arm with ')}"
-        return f"an arm that is better than {labels[self.control]!r} (or show that none is by more than {size})"
+            return f"an arm within {self.size} of {best.removeprefix('the arm with ')}"
+        return f"an arm that is better than {labels[self.control]!r} (or show that none is by more than {self.size})"
 
     def to_dict(self, labels: Sequence[Any]) -> dict[str, Any]:
         """The JSON form: what is not as usual."""
@@ -198,7 +202,7 @@ def question_of(goal: Any, tolerance: Any, control: Any, labels: Sequence[Any]) 
     """The question of an experiment whose arms have these labels; the control is given by its label."""
     if control is None:
         return Question(goal, tolerance)
-    if control not in labels:
+    if control not in labels or not isinstance(control, str | int | np.integer) or isinstance(control, bool):
         raise ValueError(f"control must be one of {some(labels)}, got {control!r}")
     return Question(goal, tolerance, list(labels).index(control))
 

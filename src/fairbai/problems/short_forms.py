@@ -7,6 +7,7 @@ import numpy as np
 
 from fairbai.problems.checks import Numbers
 from fairbai.problems.configured import Form
+from fairbai.problems.factors import Factorial
 from fairbai.problems.families import Family
 from fairbai.problems.labels import some
 from fairbai.problems.rates import Bounded, Constant, Rate
@@ -34,7 +35,12 @@ def family_of(form: FamilyForm) -> Family:
     return Family.of(form)
 
 
-def rates_of(form: RateForm, labels: Sequence[Any] | None = None) -> Rate:
+def arms_of(arms: Sequence[Any] | None, family: Family) -> Sequence[Any] | None:
+    """The labels as given or, if there are none, those of the combinations of a factorial design."""
+    return family.arms if arms is None and isinstance(family, Factorial) else arms
+
+
+def rates_of(form: RateForm, labels: Sequence[Any] | None = None, family: Family | None = None) -> Rate:
     """Rates, given as themselves, as floors, or in their JSON form; None is no floors.
 
     Args:
@@ -42,6 +48,7 @@ def rates_of(form: RateForm, labels: Sequence[Any] | None = None) -> Rate:
             floors by label, such as ``{"a": 0.3}``, where arms that are not named have no floor.
         labels: The labels of the arms, in their order. Groups hold arms by label then, too, and in ``{"kind": ...}``
             floors and ceilings may be by label.
+        family: The reward family. With a factorial design, floors may be by factor: ``{"headline": 0.2}``.
 
     Example:
         >>> rates_of(0.1), rates_of({"a": 0.3}, labels=["a", "b"])
@@ -50,6 +57,8 @@ def rates_of(form: RateForm, labels: Sequence[Any] | None = None) -> Rate:
     if form is None:
         return Constant()
     if isinstance(form, Mapping):
+        if isinstance(family, Factorial) and form and all(name in family.factors for name in form):
+            return family.rates(form)
         form = _in_order(form if isinstance(form.get("kind"), str) else {"kind": "constant", "floor": form}, labels)
     if isinstance(form, (Rate, dict, str)):
         rate = Rate.of(form)

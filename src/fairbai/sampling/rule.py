@@ -112,3 +112,10 @@ class SamplingRule(Configured):
     def most_behind(self, arms: int) -> float:
         """By how many trials an arm can ever be behind its floor, for a rule that is fair on every path."""
         return float(arms)
+
+    def most_behind_if_skipped(self, trials: int) -> float:
+        """By how many trials an arm can be behind its floor after so many trials, for a rule that skips arms.
+
+        The floor is then a share of the trials in which the arm was available.
+        """
+        return float(trials)

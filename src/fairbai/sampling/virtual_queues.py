@@ -1,5 +1,6 @@
 """Learning with fairness guarantee (Li, Liu and Ji, 2019): virtual queues, for arms that may be unavailable."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -48,3 +49,7 @@ class VirtualQueues(SamplingRule):
     def most_behind(self, arms: int) -> float:
         """The claim of docs/earning.md, for arms that are always available."""
         return (self.eta + 1.0) * harmonic(arms) + 1.0
+
+    def most_behind_if_skipped(self, trials: int) -> float:
+        """The claim of docs/earning.md, whatever arms are available."""
+        return math.sqrt(2.0 * (self.eta + 1.0) * trials)

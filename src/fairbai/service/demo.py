@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from sqlalchemy import not_, select
 
 from fairbai.service.domain.answers import Ticket
+from fairbai.service.domain.asking import Ask
 from fairbai.service.domain.book import new_book
-from fairbai.service.domain.operations import Ask, Tell, read_ticket
+from fairbai.service.domain.operations import Tell, read_ticket
 from fairbai.service.domain.refusals import Refusal
 from fairbai.service.domain.tickets import Claim
 from fairbai.service.storage.database import Database

@@ -16,7 +16,7 @@ from fairbai.problems.configured import Form
 from fairbai.problems.instance import Instance
 from fairbai.problems.labels import labels_for
 from fairbai.problems.question import question_of
-from fairbai.problems.short_forms import rates_of
+from fairbai.problems.short_forms import arms_of, family_of, rates_of
 from fairbai.sampling import FairTopTwo, SamplingRule
 from fairbai.simulation.engine import chunks_of, run_chunks
 from fairbai.simulation.progress import progress_bar
@@ -188,7 +188,8 @@ def _instance(name: str, form: Any) -> Instance:
     allowed = ("arms", "family", "rates", "tolerance", "goal", "control")
     if not isinstance(form, dict) or "means" not in form or not form.keys() <= {"means", *allowed}:
         raise ValueError(f"instance {name} must have means and may have {', '.join(allowed)}, got {form!r}")
-    labels = labels_for(form.get("arms"), form["means"])
+    family = family_of(form.get("family", "gaussian"))
+    labels = labels_for(arms_of(form.get("arms"), family), form["means"])
     asked = question_of(form.get("goal", "max"), form.get("tolerance"), form.get("control"), labels)
-    rates = rates_of(form.get("rates"), labels)
-    return Instance(form["means"], form.get("family"), rates, asked.tolerance, asked.goal, asked.control)
+    rates = rates_of(form.get("rates"), labels, family)
+    return Instance(form["means"], family, rates, asked.tolerance, asked.goal, asked.control)

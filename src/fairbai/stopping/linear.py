@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 
 from scipy.optimize import minimize_scalar
 
+from fairbai.kernels.linear.evidence import KAPPAS, LOG_SHARES
 from fairbai.kernels.stopping import scores as kernels
 from fairbai.problems.checks import Array, confidence, number
 from fairbai.problems.families import Family
@@ -23,25 +24,27 @@ class LinearMixture(StoppingRule):
     ``Linear``. There is no union over the arms: it costs the same for 18 arms and for 18,000.
 
     Args:
-        kappa: k is κ times the number of parameters d. It is about right if the experiment takes ten times as many
-            trials; ``for_trials`` finds it from a guess. It must be fixed before the experiment; a poor choice costs
-            trials but does not invalidate the proof.
+        kappa: k is κ times the number of parameters d. A number is best if the experiment takes about two to four times
+            k trials; ``for_trials`` finds it from a guess. It must be fixed before the experiment; a poor choice costs
+            trials but does not invalidate the proof. Without one, six mixtures with κ from 5 to 163,840 are averaged,
+            which takes at most a third or so more trials than the best κ, up to about 10,000 trials per parameter.
 
     Example:
         >>> round(LinearMixture().level(0.05, arms=18), 4)
         2.9957
     """
 
-    kappa: float = 5.0
+    kappa: float | None = None
     proof: ClassVar[Proof] = Proof((Linear,))
     code: ClassVar[int] = kernels.LINEAR_MIXTURE
 
     def __post_init__(self) -> None:
-        self._set(kappa=number("kappa", self.kappa, 1e-300, 1e300, "positive"))
+        if self.kappa is not None:
+            self._set(kappa=number("kappa", self.kappa, 1e-300, 1e300, "positive"))
 
     def parameters(self, arms: int) -> tuple[float, float, float, float]:
-        """Kappa."""
-        return self.kappa, 1.0, 0.0, 0.0
+        """Kappa; 0 stands for the average."""
+        return self.kappa or 0.0, 1.0, 0.0, 0.0
 
     def level(self, delta: float, arms: int) -> float:
         """log(1 / delta), whatever the number of arms."""
@@ -61,8 +64,9 @@ class LinearMixture(StoppingRule):
         self, family: Linear, counts: Array, sums: Array, delta: float, contrasts: Array
     ) -> tuple[Array, Array]:
         """Estimates and intervals of linear functions of the parameters, one row each, in ``family.coordinates``."""
-        spread = self.kappa * family.dimension
-        return contrast_intervals(family.coordinates.T, family.variance, spread, delta, counts, sums, contrasts)
+        mixtures = zip(KAPPAS, LOG_SHARES, strict=True) if self.kappa is None else [(self.kappa, 0.0)]
+        spreads = [(kappa * family.dimension, share) for kappa, share in mixtures]
+        return contrast_intervals(family.coordinates.T, family.variance, spreads, delta, counts, sums, contrasts)
 
     @classmethod
     def for_trials(cls, trials: float, delta: float, family: Family) -> Self:

@@ -63,9 +63,17 @@ def test_the_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(held) == {"Patil et al., Fair-UCB", "Claure et al., strict"}
     assert set(held.values()) == {"yes"}
     assert {line[2] for line in rows} <= {"yes", "no"}
+    assert rows[-2][2] == earning_claims._liu(100, seed=0)[2] == "yes"
     found, pulls = earning_claims.played(fb.sampling.StrictQuota(), 2, 0, [10, 50])
     np.testing.assert_array_equal(pulls.sum(axis=2), [[10.0, 50.0]] * 2)
     assert found.censored.all()
+
+
+def test_an_arm_is_as_likely_as_it_has_the_highest_reward() -> None:
+    means, rng = np.array([0.8, 0.6, 0.5, 0.2]), np.random.default_rng(0)
+    rewards = (rng.random((200_000, 4)) < means) + 1e-3 * rng.random((200_000, 4))  # ties at random
+    often = np.bincount(rewards.argmax(axis=1), minlength=4) / 200_000
+    np.testing.assert_allclose(earning_claims._calibrated(means[None, :])[0], often, atol=0.005)
 
 
 @pytest.mark.slow_without_jit

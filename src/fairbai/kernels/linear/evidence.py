@@ -5,7 +5,8 @@ sum of the rewards of arm i: these are all that is kept. The score of the named 
 
     gap_a^2 / (2 variance (q_a + k r_a)) - 1/2 log det(I + V / k),   q_a = y_a'V^-1 y_a,   r_a = y_a'V^-2 y_a,
 
-the product of a factor q_a / (q_a + k r_a) and the GLR gap_a^2 / (2 variance q_a), less a penalty; see docs/linear.md.
+the product of a factor q_a / (q_a + k r_a) and the GLR gap_a^2 / (2 variance q_a), less a penalty; of several k, it is
+the logarithm of the weighted sum of their exponentials. See docs/linear.md.
 """
 
 import math
@@ -46,6 +47,9 @@ SINGULAR = 1e-10  # what is left of a diagonal entry of V, relatively, if V is t
 ALWAYS = 10.0  # rewards per arm up to which the shares are solved for after each
 LAZY = 1.01  # the growth of the number of rewards after which they are, from then on
 GAP = 1e-7  # of the shares that an experiment aims at
+KAPPAS = (5.0, 40.0, 320.0, 2_560.0, 20_480.0, 163_840.0)  # that the rule without a kappa averages over
+LOG_SHARES = tuple(-math.log(m * m * (1 + 1 / 4 + 1 / 9 + 1 / 16 + 1 / 25 + 1 / 36)) for m in range(1, 7))
+"""The logarithms of their weights, which are in proportion to 1, 1/4, 1/9 and so on."""
 
 
 @subroutine
@@ -75,30 +79,47 @@ def fit(model, state, scalars, gram, upper):
     return True
 
 
-@kernel
-def _penalty(config, scalars, gram, kappa):
-    """What a score is below its factor times its GLR."""
+@subroutine
+def _mixtures(config, scalars, gram):
+    """The spread k of every mixture, and its penalty: what a score is below its factor times its GLR."""
     if config.stopping == HEURISTIC:
-        return math.log1p(math.log(scalars[SEEN]))
-    if config.stopping != LINEAR_MIXTURE:
-        return math.nan
-    total = 0.0
-    for k in range(len(gram)):
-        gram[k, k] += kappa
-    if not factor(gram):
-        return math.nan
-    for k in range(len(gram)):
-        total += math.log(gram[k, k]) - 0.5 * math.log(kappa)
-    return total
+        return np.zeros(1), np.full(1, math.log1p(math.log(scalars[SEEN])))
+    size, single = len(gram), config.kappa > 0.0
+    count = 1 if single else len(KAPPAS)
+    spreads, penalties, upper = np.empty(count), np.full(count, np.inf), np.empty((size, size))
+    for m in range(count):
+        spreads[m] = size * (config.kappa if single else KAPPAS[m])
+        upper[:] = gram
+        for k in range(size):
+            upper[k, k] += spreads[m]
+        if config.stopping == LINEAR_MIXTURE and factor(upper):
+            penalties[m] = 0.0 if single else -LOG_SHARES[m]
+            for k in range(size):
+                penalties[m] += math.log(upper[k, k]) - 0.5 * math.log(spreads[m])
+    return spreads, penalties
+
+
+@kernel
+def _score(glr, length, back, mixtures):
+    """The score of a rival: the logarithm of the sum over the mixtures; and the factor of the largest of them."""
+    spreads, penalties = mixtures
+    top, place, total = -math.inf, 0, 0.0
+    for m in range(spreads.size):
+        value = length / (length + spreads[m] * back) * glr - penalties[m]
+        top, place = (value, m) if value > top else (top, place)
+    if top == -math.inf:
+        return top, 1.0
+    for m in range(spreads.size):
+        total += math.exp(length / (length + spreads[m] * back) * glr - penalties[m] - top)
+    return top + math.log(total), length / (length + spreads[place] * back)
 
 
 @subroutine
-def _score_against(config, model, state, named, gram, upper, penalty, factors):
-    """Row COST: the GLR of every rival of ``named``; ``factors`` are the q / (q + k r)."""
+def _score_against(model, state, named, upper, mixtures, scores, factors):
+    """Row COST: the GLR of every rival of ``named``; with their scores, and the factors q / (q + k r)."""
     contrasts, is_rival = contrasts_of(model.features, state[STRETCH], named)
-    kappa = config.kappa * len(gram) if config.stopping == LINEAR_MIXTURE else 0.0
     whiten(upper, contrasts)
-    size = len(gram)
+    size = len(upper)
     for a in range(factors.size):
         length, back = 0.0, 0.0
         for k in range(size):
@@ -109,27 +130,26 @@ def _score_against(config, model, state, named, gram, upper, penalty, factors):
             contrasts[k, a] /= upper[k, k]
             back += contrasts[k, a] * contrasts[k, a]
         gap = state[STRETCH, a] * state[MEAN, named] + state[SHIFT, a] - state[MEAN, a]
-        rival = is_rival[a] and length > 0.0
-        state[COST, a] = 0.5 * gap * max(0.0, gap) / (state[SCALE, a] * length) if rival else np.inf
-        factors[a] = length / (length + kappa * back) if rival else 1.0
+        state[COST, a], scores[a], factors[a] = np.inf, np.inf, 1.0
+        if is_rival[a] and length > 0.0:
+            state[COST, a] = 0.5 * gap * max(0.0, gap) / (state[SCALE, a] * length)
+            scores[a], factors[a] = _score(min(state[COST, a], MAX_SCORE), length, back, mixtures)
 
 
 @subroutine
 def linear_evidence(config, model, state, scalars):
     """Fit the means, and find the least score over the rivals, the arm that has it, and its GLR, factor and penalty."""
     size, arms = len(model.features), state.shape[1]
-    gram, upper, factors = np.empty((size, size)), np.empty((size, size)), np.empty(arms)
+    gram, upper, scores, factors = np.empty((size, size)), np.empty((size, size)), np.empty(arms), np.empty(arms)
     if not fit(model, state, scalars, gram, upper):
         return -np.inf, 0, 0.0, 1.0, 0.0
     named = largest(state, MEAN)
-    penalty = _penalty(config, scalars, gram, config.kappa * size)
-    _score_against(config, model, state, named, gram, upper, penalty, factors)
+    _score_against(model, state, named, upper, _mixtures(config, scalars, gram), scores, factors)
     worst = named
     for a in range(arms):
-        if factors[a] * state[COST, a] < factors[worst] * state[COST, worst]:
-            worst = a
-    glr = min(state[COST, worst], MAX_SCORE)
-    return factors[worst] * glr - penalty, worst, glr, factors[worst], penalty
+        worst = a if scores[a] < scores[worst] else worst
+    glr, score = min(state[COST, worst], MAX_SCORE), min(scores[worst], MAX_SCORE)
+    return score, worst, glr, factors[worst], factors[worst] * glr - score
 
 
 @subroutine
@@ -174,16 +194,16 @@ def linear_candidates(codes, params, model, state, scalars, level):
     config, size, arms = configure(codes, params), len(model.features), state.shape[1]
     state, scalars, found = state.copy(), scalars.copy(), np.ones(state.shape[1], dtype=np.bool_)
     state[STRETCH], state[SHIFT] = 1.0, 0.0
-    gram, upper, factors = np.empty((size, size)), np.empty((size, size)), np.empty(arms)
+    gram, upper, scores, factors = np.empty((size, size)), np.empty((size, size)), np.empty(arms), np.empty(arms)
     if not fit(model, state, scalars, gram, upper):
         return found
-    penalty = _penalty(config, scalars, gram, config.kappa * size)
+    mixtures = _mixtures(config, scalars, gram)
     for better in range(arms):
-        _score_against(config, model, state, better, gram, upper, penalty, factors)
+        _score_against(model, state, better, upper, mixtures, scores, factors)
         for a in range(arms):
             found[a] = found[a] and not (
                 state[MEAN, a] < state[MEAN, better]
                 and state[COST, a] < np.inf  # else they have the same features
-                and factors[a] * state[COST, a] - penalty >= level
+                and scores[a] >= level
             )
     return found

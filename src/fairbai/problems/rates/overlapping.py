@@ -1,5 +1,6 @@
 """Floors on arms and on groups of arms that may overlap, such as the levels of several factors."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
@@ -13,6 +14,7 @@ from fairbai.problems.rates.groups import Group
 from fairbai.problems.sentences import listed, named, told
 
 MAX_NAMED = 4  # floors that an error names
+DIGITS = 12  # of shares that a solver finds
 
 
 class Polytope(NamedTuple):
@@ -142,16 +144,21 @@ def _centre(floors: Array, members: Array, group_floors: Array) -> Array:
     approximation of (0, 1) by a non-negative combination of the columns of (G, h)^T (Lawson and Hanson, chapter 23).
     """
     arms = floors.size
-    equal = np.full(arms, 1.0 / arms)
-    if (equal >= floors).all() and (members @ equal >= group_floors).all():
+    equal, equal_sums = np.full(arms, 1.0 / arms), members.sum(axis=1) / arms
+    if (equal >= floors).all() and (equal_sums >= group_floors).all():
         return equal
     from scipy.optimize import nnls  # here: as above
 
     ones = np.ones((1, arms))
     rows = np.vstack([np.eye(arms), members, ones, -ones])
-    least = np.concatenate([floors - equal, group_floors - members @ equal, [0.0, 0.0]])
+    least = np.concatenate([floors - equal, group_floors - equal_sums, [0.0, 0.0]])
     target = np.append(np.zeros(arms), 1.0)
     columns = np.vstack([rows.T, least])
     residual = columns @ nnls(columns, target)[0] - target
-    centre: Array = equal - residual[:-1] / residual[-1]
-    return centre
+    return rounded(equal - residual[:-1] / residual[-1])
+
+
+def rounded(shares: Array) -> Array:
+    """Shares without the last digits, which a solver finds differently on other machines; they sum to 1."""
+    few = shares.round(DIGITS)
+    return few / math.fsum(few.tolist())

@@ -1,5 +1,6 @@
 """Claims of the related work that can be checked by simulation, on one instance with Bernoulli arms."""
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -11,6 +12,7 @@ from fairbai.sampling import (
     ConstrainedEpsilonGreedy,
     ExposureFair,
     FairUCB,
+    MeritocraticChain,
     ProportionalCatchUp,
     SamplingRule,
     StochasticQuota,
@@ -25,6 +27,10 @@ TRIALS, LONG = 4_000, 32_000
 NOISE = 4.0  # standard errors
 NEVER = 1e-300  # a delta at which no run stops
 ETA = VirtualQueues().eta
+IN_A_ROW = 40  # trials of an arm between two of another that is drawn as often: the probability is 2^-40
+OUTCOMES = np.array(list(itertools.product((0.0, 1.0), repeat=len(MEANS))))  # of one reward per arm
+HIGHEST = np.where(OUTCOMES.any(axis=1, keepdims=True), OUTCOMES, 1.0)
+HIGHEST /= HIGHEST.sum(axis=1, keepdims=True)  # by outcome: the probability that an arm is taken, ties at random
 
 
 def played(
@@ -45,6 +51,8 @@ def claims(runs: int, seed: int) -> list[list[str]]:
         *_claure(runs, seed),
         *_drawn(runs, seed),
         *_merit(runs, seed),
+        _joseph(runs, seed),
+        _liu(runs, seed),
     ]
 
 
@@ -163,3 +171,50 @@ def _merit(runs: int, seed: int) -> list[list[str]]:
             late <= max(0.6 * early, 0.02),
         ),
     ]
+
+
+def _joseph(runs: int, seed: int) -> list[str]:
+    """Whether a worse arm is drawn and a better one is not, which equal probabilities do not explain."""
+    rule = MeritocraticChain()
+    pulls = played(rule, runs, seed)[1]
+    pulled = np.diff(pulls, axis=1, prepend=0.0) > 0.0
+    alone = np.zeros(runs)
+    for better, worse in itertools.combinations(range(len(MEANS)), 2):  # which are in order
+        own = pulls[:, :, worse]
+        since = own - np.maximum.accumulate(np.where(pulled[:, :, better], own, 0.0), axis=1)
+        alone = np.maximum(alone, since.max(axis=1))
+    broken = int((alone >= IN_A_ROW).sum())
+    error = math.sqrt(rule.delta * (1.0 - rule.delta) / runs)
+    return _verdict(
+        f"Joseph et al., FairBandits: with probability {1.0 - rule.delta:.0%} no arm is ever preferred to a better one",
+        f"a worse arm was drawn at most {alone.max():g} times between two trials of a better one, and {IN_A_ROW} times "
+        f"or more in {broken} of {runs} runs",
+        broken / runs <= rule.delta + NOISE * error,
+    )
+
+
+def _liu(runs: int, seed: int) -> list[str]:
+    """Thompson sampling by predicted rewards, which is no rule of ours, without the trials that explore first."""
+    rng, early = np.random.default_rng(seed), TRIALS // 8
+    wins, trials = np.ones((runs, len(MEANS))), np.full((runs, len(MEANS)), 2.0)  # with those of a uniform prior
+    target, lacking = _calibrated(np.array([MEANS])), np.zeros(TRIALS)
+    for trial in range(TRIALS):
+        policy = _calibrated(wins / trials)
+        lacking[trial] = np.maximum(target - policy, 0.0).sum(axis=1).mean()
+        arm = (rng.random((runs, 1)) > policy[:, :-1].cumsum(axis=1)).sum(axis=1)
+        trials[np.arange(runs), arm] += 1.0
+        wins[np.arange(runs), arm] += rng.random(runs) < np.array(MEANS)[arm]
+    first, last = float(lacking[:early].sum()), float(lacking.sum())
+    return _verdict(
+        "Liu et al. (2017), Thompson sampling by predicted rewards: what arms lack of the probability of having the "
+        "highest reward sums to O(t^(2/3)), up to logarithms",
+        f"{first:.1f} in {early:,} trials, and × {last / first:.1f} in × {TRIALS / early:g} trials",
+        last <= (TRIALS / early) ** (2.0 / 3.0) * first,
+    )
+
+
+def _calibrated(means: Array) -> Array:
+    """The probability that each arm has the highest reward, ties at random, if rewards are 0 or 1 with these means."""
+    chances = np.where(OUTCOMES > 0.0, means[:, None, :], 1.0 - means[:, None, :]).prod(axis=2)
+    found: Array = chances @ HIGHEST
+    return found

@@ -1,12 +1,13 @@
 """What the service answers about the guarantees of experiments."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
-from fairbai.service.domain.answers import Candidates, Confidence, Doubt, State, exact
+from fairbai.service.domain.answers import State, exact
 from fairbai.service.domain.finals import EndedBy
+from fairbai.service.domain.status_answers import Candidates, Confidence, Doubt
 
 
 @exact
@@ -30,7 +31,12 @@ class AuditedArm(TypedDict):
     share: float
     floor: float
     ceiling: float
-    missing: Annotated[float, Field(description="trials that the arm lacks for its floor now")]
+    available: NotRequired[
+        Annotated[int, Field(description="trials in which it could be chosen, if some arm could not in all of them")]
+    ]
+    missing: Annotated[
+        float, Field(description="trials that the arm lacks now for its floor, of those in which it was available")
+    ]
     behind: Annotated[
         float | None, Field(description="furthest behind the floor before the decision; null: not tracked")
     ]

@@ -1,83 +1,29 @@
-"""One experiment in memory: its Identifier and what the service counts beside it.
+"""One experiment in memory: what can happen to it, and how it is stored.
 
 The service and ``verify`` both call these few methods in the order of the log, so a replay gives exactly the same
 state.
 """
 
-from dataclasses import asdict
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 
-from fairbai.identifier import Identifier, Status, Trial
+from fairbai.identifier import Identifier, Trial
 from fairbai.identifier.ending import check_switch
 from fairbai.identifier.snapshot import changing
 from fairbai.problems.families import Bernoulli, Bounded
-from fairbai.service.domain.answers import Answer, Doubt
 from fairbai.service.domain.configs import completed, fixed, identifier_of
-from fairbai.service.domain.cycles import Cycles
-from fairbai.service.domain.encoding import decode, encode, timestamp
+from fairbai.service.domain.encoding import decode, encode
 from fairbai.service.domain.finals import EndedBy, Final
-from fairbai.service.domain.looking import Looks
 from fairbai.service.domain.marks import Marks
-from fairbai.service.domain.promises import ROUNDING, Promises
+from fairbai.service.domain.newcomers import Newcomers
+from fairbai.service.domain.promises import ROUNDING
+from fairbai.service.domain.record import Record
 from fairbai.service.domain.tally import Tally
 
-REVISION = 3
-"""Of how arms are chosen and evidence is computed, and of what is kept. Logs of an earlier revision do not replay:
-revision 2 did not keep how sure it was, and revision 1 kept waiting for expired tickets, and had a mixture without
-alpha, to which ties beyond the estimates were no evidence."""
 
-
-class Stage(NamedTuple):
-    """How far an experiment is."""
-
-    decided: bool
-    stopped: bool
-    assigns: bool
-
-
-class Book:
-    """The state of an experiment. Arms are numbers here; their labels are in ``labels``.
-
-    Args:
-        config: The experiment as ``forms.Experiment`` describes it, with all defaults filled in.
-    """
-
-    def __init__(self, config: dict[str, Any], identifier: Identifier) -> None:
-        self.config = config
-        self.labels: list[str] = config["arms"]
-        self.report_after: float | None = config.get("report_after")  # older experiments lack it
-        self.silence: float | None = config.get("silence")
-        usual = "max" if isinstance(identifier.family, Bernoulli) else "sum"
-        self.earnings: str = config.get("earnings", usual)  # what a unit that earns several times has earned
-        self.lease: float | None = config["lease"] if self.report_after is None else self.report_after
-        self.identifier = identifier
-        self.revision = REVISION  # under which it was created
-        doubts = identifier.procedure.doubts
-        doubts.warned = True  # the ledger logs it, with the id, once it is committed
-        doubts.ratio = doubts.ratio if "sample_ratio" in config else None  # older experiments lack it
-        self.version = 0  # events so far
-        self.head: str | None = None  # the hash of the last of them
-        self.tickets = 0  # number of the next ticket
-        self.looks = Looks()
-        self.expired = [0] * len(self.labels)  # tickets per arm whose lease ran out and that have no reward
-        self.late = 0  # rewards that came after the lease
-        self.held = 0  # rewards that were told and are not counted yet
-        self.drawn = identifier.stopping.drift_proof  # whether tickets have a probability and are counted in order
-        self.published: dict[str, Any] | None = None  # the last policy, if trials elsewhere are drawn from versions
-        self.summed = 0  # number of the first ticket that is not counted, if they are counted in order
-        self.closed = False  # whether somebody has ended it
-        self.final: Final | None = None  # the answer when it was closed, or the best guess when it stopped without one
-        self.deadline = None if config.get("deadline") is None else timestamp(config["deadline"])
-        self.promises = Promises(identifier)
-        self.cycles = Cycles.of(config)
-        self.observed = 0  # rewards so far
-        self.paused = False
-        self.off: list[dict[str, Any]] = []  # the arms that were switched off: arm, trial, reason
-        self.voids: list[dict[str, Any]] = []  # what was voided: tickets, trial, reason, after_decision, told_before
-        self.marks = Marks()  # of the units that have a trial
-        self.voided = [0] * len(self.labels)  # tickets per arm whose reward was taken out, and that have none now
+class Book(Record):
+    """An experiment and what can happen to it."""
 
     @classmethod
     def read(cls, config: str, state: str) -> Self:
@@ -93,8 +39,8 @@ class Book:
         book.published = form.get("published")
         book.revision = revision_of(form)
         book.paused, book.off, book.voids = form.get("paused", False), form.get("off", []), form.get("voids", [])
-        book.voided = form.get("voided", book.voided)
-        book.marks = Marks.read(form.get("units"))
+        book.voided, book.skipped = form.get("voided", book.voided), form.get("skipped", book.skipped)
+        book.marks, book.newcomers = Marks.read(form.get("units")), Newcomers(book.version)
         if book.cycles is not None:
             book.cycles.begun, book.cycles.next = form["cycles"]
         book._give_up_expired()
@@ -123,17 +69,6 @@ class Book:
             "switched_off": encode([one["arm"] for one in self.off]) if self.off else None,
         }
 
-    @property
-    def decides_at(self) -> float | None:
-        """When it may next decide; None if with every reward, or if it is decided or over."""
-        return None if self.cycles is None or self.decided or self.stopped else self.cycles.next
-
-    @property
-    def wakes_at(self) -> float | None:
-        """When something is to be done without a request: decide at the end of a cycle, or end at the deadline."""
-        times = [at for at in (self.decides_at, self.deadline if self.assigns else None) if at is not None]
-        return min(times, default=None)
-
     def _floors_kept(self, identifier: dict[str, Any]) -> bool | None:
         """Whether every guarantee is kept so far; None while the only guarantees are for the stop."""
         promises = self.promises
@@ -148,7 +83,9 @@ class Book:
         """Whether the shares are right to less than one trial: floors that sum to 1 cannot be met more exactly."""
         assigned, floors = identifier["state"]["assigned"], identifier["decision"]["floors"]
         trials = sum(assigned)
-        lacking = [floor * trials - count for floor, count in zip(floors, assigned, strict=True)]
+        skipped = [0] * len(floors) if self.identifier.settle else self.skipped  # settled are shares of all trials
+        given = zip(floors, skipped, assigned, strict=True)
+        lacking = [floor * (trials - one) - count for floor, one, count in given]
         return bool(max(lacking + self.promises.beyond(assigned)) < 1.0 - ROUNDING)
 
     def _state_text(self, identifier: dict[str, Any]) -> str:
@@ -171,15 +108,16 @@ class Book:
                 **({"off": self.off} if self.off else {}),
                 **({"voids": self.voids, "voided": self.voided} if self.voids else {}),
                 **({"units": self.marks.to_list()} if self.marks.any else {}),
+                **({"skipped": self.skipped} if any(self.skipped) else {}),
             }
         )
 
     # --- changing -----------------------------------------------------------------------------------------------
 
-    def ask(self, n: int) -> list[int]:
-        """The arms of the next n tickets; fewer if fewer trials are left."""
-        arms: list[int] = self.identifier.ask(n)
-        self._assigned(arms)
+    def ask(self, n: int, available: list[int] | None = None) -> list[int]:
+        """The arms of the next n tickets, of these or all arms; fewer if fewer trials are left."""
+        arms: list[int] = self.identifier.ask(n, available)
+        self._assigned(arms, available)
         return arms
 
     def draw(self, n: int) -> tuple[list[int], list[float | None]]:
@@ -189,9 +127,12 @@ class Book:
         self._assigned(arms)
         return arms, [trial.probability for trial in trials]
 
-    def _assigned(self, arms: list[int]) -> None:
+    def _assigned(self, arms: list[int], available: list[int] | None = None) -> None:
         self.tickets += len(arms)
-        self.promises.assign(arms)
+        self.promises.assign(arms, available)
+        if available is not None:
+            for arm in set(range(len(self.labels))).difference(available):
+                self.skipped[arm] += len(arms)
 
     def tell(self, arms: list[int], rewards: list[float], expired: list[int], late: int) -> None:
         """Count the rewards of tickets; ``expired`` are the arms of those whose lease had ended."""
@@ -325,79 +266,6 @@ class Book:
             by: EndedBy = "decision" if now.decided else self.ended_by or ended_by
             left = None if now.candidates is None else list(cast(tuple[int, ...], now.candidates))
             self.final = Final(cast(int | None, now.recommendation), now.decided, by, now.confidence, left)
-
-    # --- reading ------------------------------------------------------------------------------------------------
-
-    @property
-    def decided(self) -> bool:
-        """Whether the answer was found, and before the experiment ended if it did."""
-        return self.identifier.decided if self.final is None else self.final.decided
-
-    @property
-    def undecided_for_good(self) -> bool:
-        """Whether it ended without a decision; rewards that come later cannot decide it."""
-        return self.final is not None and not self.decided
-
-    @property
-    def assigns(self) -> bool:
-        """Whether there is a next ticket."""
-        return self.final is None and self.identifier.can_ask
-
-    @property
-    def stopped(self) -> bool:
-        """Whether no more arms are given out, and nothing changes the answer any more."""
-        return self.final is not None or self.identifier.stopped
-
-    @property
-    def ended_by(self) -> EndedBy | None:
-        """Why no more arms are given out; None while they are."""
-        return cast(EndedBy | None, self.identifier.ended_by) if self.final is None else self.final.ended_by
-
-    @property
-    def cut_short(self) -> EndedBy | None:
-        """What ended it before a decision, or before all floors were met after one; None if nothing did."""
-        one, decision = self.identifier, self.identifier.decision
-        if one.can_ask or (decision is not None and one.trials >= decision.final_round):
-            return None
-        return "max_trials" if one.procedure.ended is None else "deadline"
-
-    @property
-    def stage(self) -> Stage:
-        """How far it is."""
-        return Stage(self.decided, self.stopped, self.assigns)
-
-    @property
-    def recommendation(self) -> str | None:
-        """The label of the best arm so far."""
-        arm = self.identifier.recommendation if self.final is None else self.final.recommendation
-        return None if arm is None else self.labels[arm]
-
-    def answer(self) -> Answer:
-        """What clients need to know after every call."""
-        return {
-            "decided": self.decided,
-            "stopped": self.stopped,
-            "recommendation": self.recommendation,
-            "ended_by": self.ended_by,
-        }
-
-    @property
-    def doubted(self) -> bool:
-        """Whether there is any doubt."""
-        return bool(self.identifier.procedure.doubts.found)
-
-    def doubts(self) -> list[Doubt]:
-        """What speaks against what was declared, oldest first."""
-        found = self.identifier.procedure.doubts.listed(self.labels, quote="“{}”".format)
-        return [cast(Doubt, asdict(doubt)) for doubt in found]
-
-    def look(self) -> Status:
-        """Compute the progress."""
-        return self.looks.look(self.identifier, self.observed)
-
-    def point(self, milestone: bool = False) -> tuple[int, dict[str, Any]] | None:
-        """The trials so far and a point of the history; None unless one is due or this is a milestone."""
-        return self.looks.point(self.identifier, self.observed, milestone)
 
 
 def new_book(config: dict[str, Any]) -> Book:

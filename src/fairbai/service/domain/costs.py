@@ -6,6 +6,8 @@ take long together: others wait for both. The figures are what one core of 2020 
 
 from typing import Any
 
+from fairbai.problems.families import Gaussian
+from fairbai.problems.linear import Linear
 from fairbai.service.domain.refusals import Refusal
 
 MAX_OPERATION = 0.05  # of one operation, and of heavy ones that share a transaction
@@ -17,7 +19,19 @@ EXPERIMENT, PER_ARM = 2e-4, 1e-5  # to write the state of an experiment: in any 
 READING, READING_PER_ARM = 1e-3, 2e-5  # more to read it
 TRIAL = 2e-5  # to choose or to count a trial, and to write its row
 TRIAL_PER_ARM = 1e-7  # more per arm,
-SLOW_PER_ARM = {"lucb": 3.5e-6}  # and more to choose with these rules, which search for a bound of every arm
+# and more to choose with these rules, which search for a bound of every arm,
+RULES_PER_ARM = {
+    "lucb": 3.5e-6,
+    "virtual_queues": 1.3e-6,
+    "fair_thompson": 1.3e-6,
+    "fair_ucb": 4e-7,
+    "strict_quota": 4e-7,
+    "stochastic_quota": 4e-7,
+}
+STOPS_PER_ARM = {"design_based": 4e-7}  # to count with this one,
+UNKNOWN_VARIANCES_PER_ARM = 2.5e-6  # with these,
+LINEAR = 2.5e-6  # and per parameter of linear arms, too, whose best shares are solved for again and again
+MAX_LINEAR = 2_500  # arms times parameters, so that solving takes no longer than an operation may
 
 
 def of_state(book: Any) -> float:
@@ -32,12 +46,27 @@ def of_reading(arms: int | None) -> float:
 
 def of_choosing(book: Any) -> float:
     """What a ticket costs."""
-    return TRIAL + SLOW_PER_ARM.get(book.identifier.sampling.kind, TRIAL_PER_ARM) * len(book.labels)
+    return TRIAL + len(book.labels) * (RULES_PER_ARM.get(book.identifier.sampling.kind, TRIAL_PER_ARM) + _more(book))
 
 
 def of_counting(book: Any) -> float:
     """What a reward costs."""
-    return TRIAL + TRIAL_PER_ARM * len(book.labels)
+    return TRIAL + len(book.labels) * (STOPS_PER_ARM.get(book.identifier.stopping.kind, TRIAL_PER_ARM) + _more(book))
+
+
+def _more(book: Any) -> float:
+    """What a trial costs more per arm, whether it is chosen or counted."""
+    family = book.identifier.family
+    if isinstance(family, Linear):
+        return LINEAR * family.dimension
+    return UNKNOWN_VARIANCES_PER_ARM if isinstance(family, Gaussian) and family.unknown_variance else 0.0
+
+
+def check_linear(arms: int, parameters: int) -> None:
+    """Refuse linear arms, one trial of which others would have to wait for."""
+    if arms * parameters > MAX_LINEAR:
+        most = f"arms times parameters must be at most {MAX_LINEAR:,} here"
+        raise ValueError(f"{most}, got {arms:,} x {parameters:,}: leave out levels or interactions")
 
 
 def check_size(size: int, each: float, arms: int) -> None:

@@ -63,7 +63,7 @@ class Earn(Operation[answers.Earned]):
         """One event per earning."""
         return max(1, len(self.earnings))
 
-    def unit_hashes(self) -> Sequence[str]:
+    def unit_hashes(self, book: Book) -> Sequence[str]:
         """Those that earned."""
         return [earning.unit.hash for earning in self.earnings]
 

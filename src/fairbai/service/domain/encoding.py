@@ -12,6 +12,8 @@ from fairbai.service.domain.wording import worded
 
 Model = TypeVar("Model", bound=BaseModel)
 
+MAX_PARTS = 20_000  # commas and opening brackets of a body: 2,000 rewards have 8,000; reading takes at most 50 ms
+
 encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
@@ -33,10 +35,21 @@ def timestamp(text: str) -> float:
 
 def parse(form: type[Model], body: bytes) -> Model:
     """A request body as the given form; raises a Refusal that names the first invalid member."""
+    check_parts(body)
     try:
         return form.model_validate_json(body or b"{}")
     except ValidationError as error:
         raise _wrong(form, error, body) from None
+
+
+def check_parts(body: bytes) -> None:
+    """Refuse a body that would take long to read, and others would wait: that depends on its values, not its bytes.
+
+    Every value but the first follows a comma or an opening bracket. Those within texts are counted too.
+    """
+    if len(body) > MAX_PARTS and sum(map(body.count, (b",", b"[", b"{"))) > MAX_PARTS:
+        detail = f"The body of a request may have at most {MAX_PARTS:,} commas and opening brackets; send it in parts"
+        raise Refusal(413, "Request too large", detail)
 
 
 def _wrong(form: type[BaseModel], error: ValidationError, body: bytes) -> Refusal:

@@ -6,9 +6,10 @@ from itertools import zip_longest
 from typing import Any
 
 from fairbai.service.domain import answers
-from fairbai.service.domain.book import REVISION, Book
+from fairbai.service.domain.book import Book
 from fairbai.service.domain.operation import Operation, over
 from fairbai.service.domain.operations import no_such_ticket
+from fairbai.service.domain.record import REVISION
 from fairbai.service.domain.refusals import Refusal
 from fairbai.service.domain.tally import Tally
 from fairbai.service.domain.tickets import Claim, lost, same
@@ -65,6 +66,7 @@ class SwitchOff(Operation[answers.SwitchedOff]):
             except ValueError as error:
                 raise Refusal(409, "The arm cannot be switched off", _sentence(error)) from None
             unit.log("switched_off", {"arm": arm, "reason": self.reason})
+            book.look()  # so that lists do not show how sure it was before
         return {"switched_off": [book.labels[one["arm"]] for one in book.off], **book.answer()}
 
 
@@ -138,6 +140,7 @@ class Void(Operation[answers.Voided]):
         if not final:
             held = [number for number in fresh if number not in tally.counted]
             book.void(arms, tally, len(held))
+            book.look()
         for number, ticket in tickets.items():
             open_still = ticket.waiting and book.drawn  # it counts as silent when it is of age, and in its turn
             now = ticket if final else ticket._replace(reward=None, waiting=open_still)

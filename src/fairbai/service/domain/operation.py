@@ -44,7 +44,7 @@ class Operation(ABC, Generic[Result]):
         """The numbers of the tickets whose rows it needs."""
         return ()
 
-    def unit_hashes(self) -> Sequence[str]:
+    def unit_hashes(self, book: Book) -> Sequence[str]:
         """The hashes of the units whose rows it needs, with those of their tickets."""
         return ()
 
@@ -98,8 +98,8 @@ def _meet_deadline(unit: UnitOfWork) -> None:
         unit.milestones(was)
 
 
-def over(book: Book) -> Refusal:
-    """409: no more trials are given out."""
+def over(book: Book, more: str = "") -> Refusal:
+    """409: no more trials are given out; ``more`` is said of the arm at the end."""
     arm = book.recommendation
     if book.decided:
         how = "was closed" if book.closed else "has stopped"
@@ -110,7 +110,7 @@ def over(book: Book) -> Refusal:
             ahead = ahead.replace(" is ", " was ")
         left = "without a decision" if book.stopped else "and rewards are still out, which may decide it"
         detail = f"The experiment {_ended(book)} {left}; {ahead}"
-    return Refusal(409, "The experiment is over", detail, **book.answer())
+    return Refusal(409, "The experiment is over", detail + more, **book.answer())
 
 
 def paused(book: Book) -> Refusal:

@@ -1,106 +1,15 @@
-"""What clients do to an experiment. Each operation happens completely, or is refused and changes nothing."""
+"""What happens to an experiment after an ask. Each operation happens completely, or is refused and changes nothing."""
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
-from typing import Any
 
 from fairbai.service.domain import ageing, answers, costs, drawing, tickets
-from fairbai.service.domain.book import Book
-from fairbai.service.domain.encoding import iso
-from fairbai.service.domain.operation import Operation, key_used, over, paused, refused
+from fairbai.service.domain.asking import LEADER, WINNER
+from fairbai.service.domain.operation import Operation, refused
 from fairbai.service.domain.ranges import check_rewards
 from fairbai.service.domain.refusals import Refusal
 from fairbai.service.domain.tickets import Claim
 from fairbai.service.domain.unit import Ticket, UnitOfWork
-
-# The tickets given out after the end, with the winner or, without a decision, with the arm that is ahead. Their rewards
-# are not counted.
-WINNER, LEADER = "winner", "leader"
-
-
-@dataclass
-class Ask(Operation[answers.Asked]):
-    """Tickets for the next n trials.
-
-    Their tokens come from ``seed``; in a log that an earlier version wrote it is None, and there are none.
-    """
-
-    n: int = 1
-    serve_winner: bool = False
-    seed: str | None = field(default_factory=lambda: secrets.token_hex(16))
-
-    @property
-    def size(self) -> int:
-        """One row per ticket."""
-        return self.n
-
-    def cost(self, book: Book) -> float:
-        """Some rules take longer to choose an arm than to count its reward."""
-        return self.n * costs.of_choosing(book)
-
-    def act(self, unit: UnitOfWork) -> answers.Asked:
-        """Assign arms."""
-        book = unit.book
-        if self.key is not None and (before := unit.keyed.get(self.key)):
-            if (before["n"], before["serve_winner"]) != (self.n, self.serve_winner):
-                raise key_used("Idempotency-Key", _shown(**before), _shown(self.n, self.serve_winner))
-            return self._answer(book, before, asked_tickets(unit.experiment, before))
-        if not book.assigns:
-            return self._after_the_end(book)
-        if book.paused:
-            raise paused(book)
-        if not self.replayed:
-            costs.check_size(self.n, costs.of_choosing(book), len(book.labels))
-        data, given = give_out(unit, self.n, self.serve_winner, self.seed, self.key)
-        return self._answer(book, data, given)
-
-    def _answer(self, book: Book, asked: dict[str, Any], given: dict[int, Ticket]) -> answers.Asked:
-        expires_at, found = asked["expires_at"], list[answers.Ticket]()
-        for number, ticket in given.items():
-            found.append({"ticket": tickets.shown(number, ticket.token), "arm": book.labels[ticket.arm]})
-            if "probabilities" in asked:
-                found[-1]["probability"] = ticket.probability
-        until = None if expires_at is None else iso(expires_at)
-        return {"tickets": found, "expires_at": until, "winner": False}
-
-    def _after_the_end(self, book: Book) -> answers.Asked:
-        arm, ticket = book.recommendation, WINNER if book.decided else LEADER
-        if self.serve_winner and arm is not None:
-            found: list[answers.Ticket] = [{"ticket": ticket, "arm": arm}] * self.n
-            return {"tickets": found, "expires_at": None, "winner": book.decided}
-        raise over(book)
-
-
-def give_out(
-    unit: UnitOfWork, n: int, serve_winner: bool, seed: str | None, key: str | None = None, mark: str | None = None
-) -> tuple[dict[str, Any], dict[int, Ticket]]:
-    """Assign the next n trials; returns what the log says of it, and the tickets."""
-    book, first = unit.book, unit.book.tickets
-    arms, chances = book.draw(n) if book.drawn else (book.ask(n), [])
-    expires_at = None if book.lease is None else unit.at + book.lease
-    data = {"first": first, "n": n, "serve_winner": serve_winner, "arms": arms, "expires_at": expires_at}
-    data |= {"probabilities": chances} if book.drawn else {}
-    data |= {} if seed is None else {"seed": seed}
-    data |= {} if mark is None else {"unit": mark}
-    unit.log("asked", data, key)
-    given = asked_tickets(unit.experiment, data)
-    unit.tickets |= given
-    unit.new_tickets += [
-        {"experiment": unit.experiment, "number": number, **ticket._asdict()} for number, ticket in given.items()
-    ]
-    return data, given
-
-
-def asked_tickets(experiment: str, asked: dict[str, Any]) -> dict[int, Ticket]:
-    """The tickets that an event "asked" gave out, by number."""
-    seed = None if "seed" not in asked else bytes.fromhex(asked["seed"])
-    found = {}
-    for number, (arm, chance) in enumerate(zip_longest(asked["arms"], asked.get("probabilities", ())), asked["first"]):
-        token = None if seed is None else tickets.token_of(seed, experiment, number, arm)
-        found[number] = Ticket(arm, asked["expires_at"], True, None, chance, token)
-    return found
 
 
 @dataclass
@@ -276,7 +185,3 @@ def read_ticket(ticket: str) -> Claim | str:
 def no_such_ticket(ticket: str) -> Refusal:
     """404: this ticket was never given out."""
     return Refusal(404, "No such ticket", f"This experiment has no ticket {ticket!r}", ticket=ticket)
-
-
-def _shown(n: int, serve_winner: bool, **_: Any) -> str:
-    return f"an ask of n = {n}{' with serve_winner' if serve_winner else ''}"

@@ -4,9 +4,14 @@ Floors and ceilings of arms and groups that are known in advance are tracked at 
 nothing: an arm is furthest behind its floor just before it is pulled, and furthest above its ceiling just after.
 Learned floors, and those of groups that overlap, are guaranteed at the stop only. So are all floors if trials are
 assigned elsewhere (batches), and in the trials after the decision, which settle what is still owed.
+
+Where clients say which arms are available, the floor of an arm is a share of the trials in which it was. The bound then
+grows as the root of the trials t. While an arm is not pulled, and stays available or unavailable, what it lacks is
+linear in t, and what it lacks beyond the bound is convex: so it is enough to compare both where that changes.
 """
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -34,6 +39,7 @@ class Promises:
         allowed: The proved bounds of the rule; infinite if it promises nothing for single trials.
         watched: Whether there is anything to track.
         batched: Whether some trials were assigned elsewhere.
+        skipped: In how many trials before the decision each arm was not available.
     """
 
     def __init__(self, identifier: Identifier) -> None:
@@ -60,6 +66,8 @@ class Promises:
         self.allowed = bounds or _anything(arms, len(self.group_floors))
         self.watched = bool(self.ceilings) or any(self.floors or [])
         self.batched = False
+        self.skipped = [0] * arms
+        self._sampling = identifier.sampling
         self._frozen = False
         self._broken = False  # whether an arm was ever further behind than is allowed
         self._trials, self._counts = 0, [0] * arms
@@ -72,6 +80,7 @@ class Promises:
         if not self.watched:
             return None
         form: dict[str, Any] = {"behind": self._behind, "batched": self.batched}
+        form |= {"skipped": self.skipped, "broken": self._broken} if self.skips else {}
         if self.ceilings:
             form |= {"above": self._above, "groups": self._groups_behind}
         return form | ({"groups_above": self._groups_above} if self.group_ceilings else {})
@@ -82,27 +91,34 @@ class Promises:
             return
         self._frozen = decided
         self._behind, self.batched = form["behind"], form["batched"]
-        self._broken = any(map(_exceeds, self._behind, self.allowed.behind))
+        self.skipped = form.get("skipped", self.skipped)
+        self._broken = form.get("broken", False)
+        self._broken = self._broken if self.skips else any(map(_exceeds, self._behind, self.allowed.behind))
         self._above, self._groups_behind = form.get("above", self._above), form.get("groups", self._groups_behind)
         self._groups_above = form.get("groups_above", self._groups_above)
         self._add(counts)
 
     # --- what happens -------------------------------------------------------------------------------------------
 
-    def assign(self, arms: list[int]) -> None:
-        """Count trials of these arms, one after the other."""
+    def assign(self, arms: list[int], available: Iterable[int] | None = None) -> None:
+        """Count trials of these arms, one after the other, in which these were available, or all."""
         if self._frozen or not self.watched:
             return
         assert self.floors is not None
+        unavailable = [] if available is None else sorted(set(range(len(self._counts))).difference(available))
+        if self.skips or unavailable:
+            self._broken = not self.kept_on_every_path()
         for arm in arms:
-            lag = self.floors[arm] * self._trials - self._counts[arm]
+            lag = self.floors[arm] * (self._trials - self.skipped[arm]) - self._counts[arm]
             if lag > self._behind[arm]:
                 self._behind[arm] = round(lag, 6)  # states are written often, and short numbers are quicker to write
-                self._broken = self._broken or _exceeds(lag, self.allowed.behind[arm])
+            self._broken = self._broken or _exceeds(lag, self._most_behind(arm))
             if self.ceilings:
                 self._assign_within(arm)
             self._counts[arm] += 1
             self._trials += 1
+            for other in unavailable:
+                self.skipped[other] += 1
 
     def _assign_within(self, arm: int) -> None:
         lead = self._counts[arm] + 1 - self.ceilings[arm] * (self._trials + 1)
@@ -132,6 +148,7 @@ class Promises:
     def release(self, arm: int) -> None:
         """Guarantee an arm nothing from here on: it is switched off."""
         if self.floors is not None:
+            self._broken = not self.kept_on_every_path()
             self._behind = self.behind()
             self.floors[arm] = 0.0
 
@@ -154,7 +171,27 @@ class Promises:
         """How many trials each arm was behind its floor before the decision, at worst."""
         if self._frozen or not self.watched:
             return list(self._behind)
-        return _worst(self._behind, self.floors or [], self._trials, self._counts)
+        return list(map(max, self._behind, self._lags()))
+
+    def _lags(self) -> list[float]:
+        """How many trials each arm is behind its floor."""
+        given = zip(self.floors or [], self.skipped, self._counts, strict=True)
+        return [floor * (self._trials - skipped) - count for floor, skipped, count in given]
+
+    @property
+    def skips(self) -> bool:
+        """Whether there was a trial before the decision in which an arm was not available."""
+        return any(self.skipped)
+
+    def most_behind(self, trials: int) -> list[float]:
+        """How many trials each arm may have been behind its floor in so many trials, by what is proved."""
+        if self.skips:
+            return [self._sampling.most_behind_if_skipped(trials)] * len(self.skipped)
+        return self.allowed.behind
+
+    def _most_behind(self, arm: int) -> float:
+        """How many trials an arm may be behind its floor now."""
+        return self._sampling.most_behind_if_skipped(self._trials) if self.skips else self.allowed.behind[arm]
 
     def above(self) -> list[float]:
         """How many trials each arm was above its ceiling, at worst; empty if there are no ceilings."""
@@ -196,15 +233,14 @@ class Promises:
         """Whether the rule stayed within its proved bounds at every trial."""
         if self._broken or not self.watched:
             return not self._broken
-        allowed, trials = self.allowed, self._trials
+        allowed = self.allowed
         if self.ceilings and (
             any(map(_exceeds, self.above(), allowed.above))
             or any(map(_exceeds, self.groups_behind(), allowed.groups))
             or any(map(_exceeds, self.groups_above(), allowed.groups_above))
         ):
             return False
-        lags = () if self._frozen else zip(self.floors or (), self._counts, allowed.behind, strict=True)
-        return not any(floor * trials - count > bound + ROUNDING for floor, count, bound in lags)
+        return self._frozen or not any(map(_exceeds, self._lags(), self.most_behind(self._trials)))
 
 
 def _anything(arms: int, groups: int) -> Bounds:

@@ -1,4 +1,7 @@
-"""Which families and rewards are refused because evidence could be infinite, which JSON and comparisons cannot hold."""
+"""Which families and rewards are refused because evidence could be infinite, which JSON and comparisons cannot hold.
+
+Linear arms are refused, too, if they are too many for their parameters.
+"""
 
 import math
 from collections.abc import Iterable
@@ -8,6 +11,7 @@ import numpy as np
 from fairbai.problems.families import Bounded, Exponential, Family, Gaussian
 from fairbai.problems.linear import Linear
 from fairbai.service.domain.book import Book
+from fairbai.service.domain.costs import check_linear
 from fairbai.service.domain.refusals import invalid
 
 MIN_VARIANCE, MAX_VARIANCE = 1e-60, 1e200
@@ -18,6 +22,8 @@ MIN_POSITIVE = 1e-150
 
 def check_scale(family: Family) -> None:
     """Refuse the family of a new experiment with a ValueError; rewards are at most 1e100 in size."""
+    if isinstance(family, Linear):
+        check_linear(len(family.features), family.dimension)
     if isinstance(family, (Gaussian, Linear)):
         for name, given in (("variance", family.variance), ("guess", getattr(family, "guess", None))):
             numbers = np.atleast_1d(np.array(1.0 if given is None else given, dtype=float))

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from fairbai.service.domain import webhooks
-from fairbai.service.domain.book import Book, Stage
+from fairbai.service.domain.book import Book
 from fairbai.service.domain.chain import hash_of, head_text
 from fairbai.service.domain.encoding import decode, encode
+from fairbai.service.domain.newcomers import StoredUnit
+from fairbai.service.domain.record import Stage
 from fairbai.service.domain.tally import Tally
 
 ANNOUNCED: dict[str, webhooks.Kind] = {"decided": "decision", "stopped": "stop", "closed": "stop", "ended": "deadline"}
@@ -23,13 +25,6 @@ class Ticket(NamedTuple):
     probability: float | None = None  # with which the arm was drawn, where the stop needs it
     token: int | None = None  # random, and part of what clients know it by
     voided: bool = False  # whether its reward was wrong
-
-
-class StoredUnit(NamedTuple):
-    """A unit that has its trial, such as a visitor."""
-
-    number: int  # of its ticket
-    salt: int  # of its mark in the log
 
 
 @dataclass

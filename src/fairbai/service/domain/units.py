@@ -12,13 +12,14 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from fairbai.service.domain import answers, costs, tickets
+from fairbai.service.domain.asking import LEADER, WINNER, give_out
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.configs import is_drawn
 from fairbai.service.domain.encoding import iso
 from fairbai.service.domain.marks import Marks, mark_of
+from fairbai.service.domain.newcomers import StoredUnit
 from fairbai.service.domain.operation import Operation, over, paused
-from fairbai.service.domain.operations import LEADER, WINNER, give_out
-from fairbai.service.domain.unit import StoredUnit, Ticket, UnitOfWork
+from fairbai.service.domain.unit import Ticket, UnitOfWork
 
 HASH_BYTES = 16  # by which a unit is known: that two of ten million share one has probability 1e-25
 
@@ -119,6 +120,7 @@ class Visit(Operation[answers.Assigned]):
         serve_winner: Whether a new unit gets the arm that is ahead if the experiment ended without a decision.
         seed: Of the token of its ticket.
         salt: Of its mark.
+        missed: The version of the experiment at which a reader did not find it; None if nobody has looked.
     """
 
     unit: UnitName | None = None
@@ -126,22 +128,23 @@ class Visit(Operation[answers.Assigned]):
     seed: str | None = field(default_factory=lambda: secrets.token_hex(16))
     salt: int = field(default_factory=lambda: secrets.randbits(63))
     mark: str = ""
+    missed: int | None = None
 
     def cost(self, book: Book) -> float:
         """As a ticket; most units that get here are new."""
         return costs.of_choosing(book)
 
-    def unit_hashes(self) -> Sequence[str]:
-        """Its own."""
-        return [] if self.unit is None else [self.unit.hash]
+    def unit_hashes(self, book: Book) -> Sequence[str]:
+        """Its own, unless it is known whether it came since a reader missed it."""
+        return [] if self.unit is None or book.newcomers.cover(self.missed) else [self.unit.hash]
 
     def act(self, unit: UnitOfWork) -> answers.Assigned:
         """Give it the arm that it has, or assign one."""
         book = unit.book
         terms = Terms.of(book.config)
         if self.unit is not None:
-            known = unit.units.get(self.unit.hash)
-            own = () if known is None else (known.number, unit.tickets[known.number])
+            known = unit.units.get(self.unit.hash) or book.newcomers.get(self.unit.hash)
+            own = () if known is None else (known.number, unit.ticket(known.number))
             found = settled(terms, Standing.of(book), self.unit.point, *own)
             if found is not None:
                 return found
@@ -163,7 +166,8 @@ class Visit(Operation[answers.Assigned]):
         _, given = give_out(unit, 1, self.serve_winner, self.seed, mark=mark)
         unit.book.marks.add(mark)
         if self.unit is not None:
-            unit.units[self.unit.hash] = StoredUnit(number, self.salt)
+            unit.units[self.unit.hash] = stored = StoredUnit(number, self.salt)
+            unit.book.newcomers.add(self.unit.hash, stored, unit.book.version)
             unit.new_units.append(
                 {"experiment": unit.experiment, "hash": self.unit.hash, "number": number, "salt": self.salt}
                 | {"at": unit.at}
@@ -188,7 +192,7 @@ class Erase(Operation[int]):
         """One row per unit."""
         return max(1, len(self.units))
 
-    def unit_hashes(self) -> Sequence[str]:
+    def unit_hashes(self, book: Book) -> Sequence[str]:
         """Theirs."""
         return self.units
 
@@ -199,6 +203,7 @@ class Erase(Operation[int]):
             known = unit.units.pop(name, None)
             if known is not None:
                 gone.add(mark_of(name, known.number, known.salt))
+                unit.book.newcomers.forget(name)
                 unit.erase(name)
         if gone.count:
             unit.book.marks.remove(gone)

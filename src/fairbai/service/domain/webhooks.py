@@ -5,7 +5,7 @@ import hmac
 import re
 import secrets
 from collections.abc import Sequence
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -16,6 +16,9 @@ Trust = Literal["name", "pattern"]
 
 MAX_URL = 2_000
 MIN_SECRET = 16  # characters
+UNICAST = IPv6Network("2000::/3")  # the internet of IPv6; what is outside of it leads elsewhere
+NAT64 = IPv6Network("64:ff9b::/96")  # where networks without IPv4 have its addresses
+HOST = re.compile("[a-z0-9_.-]+|[0-9a-f:.]*:[0-9a-f:.]*")  # a name or an address, which nobody reads as another
 PATTERN = re.compile(r"\*|(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|[0-9a-f:]*:[0-9a-f:.]*")
 
 
@@ -27,7 +30,8 @@ def checked_url(url: str) -> str:
     except ValueError:
         host = None
     plain = url.isascii() and url.isprintable() and " " not in url and len(url) <= MAX_URL
-    if not plain or not host or parts.scheme not in ("https", "http") or "@" in parts.netloc or parts.fragment:
+    named = HOST.fullmatch(host or "") is not None
+    if not plain or not named or parts.scheme not in ("https", "http") or "@" in parts.netloc or parts.fragment:
         raise ValueError(
             f"webhook must be an address such as https://example.com/hook, without a user, got {url[:100]!r}"
         )
@@ -75,8 +79,11 @@ def _is_private(host: str) -> bool:
 def is_public(address: str) -> bool:
     """Whether an IP address is one of the internet, and not of this machine or a private network."""
     found = ip_address(address.partition("%")[0])
-    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
-        found = found.ipv4_mapped
+    if isinstance(found, IPv6Address):
+        inner = IPv4Address(int(found) & 0xFFFFFFFF) if found in NAT64 else found.ipv4_mapped
+        if inner is None:
+            return found in UNICAST and found.is_global and found.sixtofour is None
+        found = inner
     return found.is_global and not found.is_multicast
 
 

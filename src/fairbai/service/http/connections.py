@@ -37,23 +37,27 @@ class Connections:
     Attributes:
         limits: Those of the settings.
         most: How many connections may be open.
+        most_per_address: How many of one address that is not a trusted proxy; where files are few, as much fewer, so
+            that no address takes all of them.
     """
 
     def __init__(self, settings: ServerSettings, loop: asyncio.AbstractEventLoop) -> None:
         self.limits = settings.limits
         self.most = affordable(self.limits.connections, raise_descriptors())
+        share = self.most / self.limits.connections
+        self.most_per_address = max(1, int(share * self.limits.connections_per_address))
         self._loop = loop
         self._proxies = settings.proxies()
         self._open: set[Connection] = set()
         self._per_address: Counter[str] = Counter()
         self._is_proxy = lru_cache(maxsize=10_000)(self._look_up)
-        self._watching = False
+        self._watching, self._due, self._was_late = False, 0.0, False
         self._refused, self._said = 0, -QUIET
         self._every = min(EVERY, self.limits.head_seconds / 4, self.limits.body_seconds / 4)
         log.info(
             "at most %d connections, and %d per address that is not a trusted proxy",
             self.most,
-            self.limits.connections_per_address,
+            self.most_per_address,
         )
 
     def admit(self, connection: Connection, address: str) -> str | None:
@@ -61,7 +65,7 @@ class Connections:
         reason, name = None, _network(address)
         if len(self._open) >= self.most:
             reason = f"the server has {self.most} connections, and accepts no more"
-        elif self._per_address[name] >= self.limits.connections_per_address and not self._is_proxy(address):
+        elif self._per_address[name] >= self.most_per_address and not self._is_proxy(address):
             reason = f"{address} has {self._per_address[name]} connections, and may have no more"
         if reason is not None:
             self._say(reason)
@@ -69,8 +73,7 @@ class Connections:
         self._open.add(connection)
         self._per_address[name] += 1
         if not self._watching:
-            self._watching = True
-            self._loop.call_later(self._every, self._watch)
+            self._watch_again()
         return None
 
     def forget(self, connection: Connection, address: str) -> None:
@@ -84,14 +87,21 @@ class Connections:
 
     def _watch(self) -> None:
         now = self._loop.time()
-        for connection in list(self._open):
-            try:
-                connection.end_if_overdue(now)
-            except Exception:  # whatever it is, the limits hold for others
-                log.exception("a connection whose time may be over")
-        self._watching = bool(self._open)
-        if self._watching:
-            self._loop.call_later(self._every, self._watch)
+        late = now - self._due > self._every
+        if not late or self._was_late:  # first read what came in time, while this server was held up
+            for connection in list(self._open):
+                try:
+                    connection.end_if_overdue(now)
+                except Exception:  # whatever it is, the limits hold for others
+                    log.exception("a connection whose time may be over")
+        self._was_late = late
+        self._watching = False
+        if self._open:
+            self._watch_again()
+
+    def _watch_again(self) -> None:
+        self._watching, self._due = True, self._loop.time() + self._every
+        self._loop.call_at(self._due, self._watch)
 
     def _look_up(self, address: str) -> bool:
         try:

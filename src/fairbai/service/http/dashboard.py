@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from fairbai import __version__
-from fairbai.service.domain import answers, audit_answers
+from fairbai.service.domain import audit_answers, status_answers
 from fairbai.service.domain.encoding import parse
 from fairbai.service.domain.refusals import Refusal
 from fairbai.service.http import answers as http_answers
@@ -57,14 +57,14 @@ async def plan(request: Request) -> Response:
 # --- one experiment ---------------------------------------------------------------------------------------------
 
 
-@router.get("/experiments/{experiment}/figures", response_model=answers.Figures)
+@router.get("/experiments/{experiment}/figures", response_model=status_answers.Figures)
 async def figures(request: Request, experiment: str) -> Response:
     """The charts of an experiment, for plotly."""
     reader = service_of(request).reader
     return json_answer(await heavy_of(request).run(lambda: views.figures(reader, experiment)))
 
 
-@router.get("/experiments/{experiment}/summary", response_model=answers.Summary)
+@router.get("/experiments/{experiment}/summary", response_model=status_answers.Summary)
 async def summary(request: Request, experiment: str) -> Response:
     """The experiment in one sentence."""
     reader = service_of(request).reader

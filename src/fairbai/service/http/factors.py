@@ -1,9 +1,11 @@
 """Experiments with factors: their arms, family and floors, written out from the factors in a request."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from fairbai.problems.factors import Factorial, factorial
+from fairbai.service.domain.costs import check_linear
 from fairbai.service.http.fields import MAX_ARMS, kind_of, wrong
 from fairbai.stopping import LinearMixture
 
@@ -14,7 +16,7 @@ NOISE = (
 
 
 def written_out(form: Any) -> Any:
-    """A request to create an experiment, with ``factors`` and ``interactions`` in the family, and all arms named.
+    """A request to create or plan an experiment, with ``factors`` and ``interactions`` in the family, and arms named.
 
     Floors by factor, such as ``{"headline": 0.2}`` or ``{"headline": {"old": 0.3}}``, become floors of groups of arms.
     Everything else is left as it is, for the checks that follow.
@@ -29,16 +31,27 @@ def written_out(form: Any) -> Any:
         if pairs is not None:
             raise wrong("interactions need factors")
         return _with_stop(form)
-    if form.get("arms") is not None:
-        raise wrong("arms follow from factors: give one of them")
     try:
+        _check_size(factors, pairs)
         design = factorial(factors, () if pairs is None else pairs, _variance(family))
-        if len(design.arms) > MAX_ARMS:
-            raise ValueError(f"factors must have at most {MAX_ARMS:,} combinations, got {len(design.arms):,}")
+        if form.get("arms") not in (None, list(design.arms)):  # a plan names them
+            raise ValueError("arms follow from factors: give one of them")
         form |= {"arms": list(design.arms), "family": design.to_dict()}
         return _with_stop({**form, **_rates(form.get("rates"), design)})
     except ValueError as error:
         raise wrong(str(error)) from None
+
+
+def _check_size(factors: Any, pairs: Any) -> None:
+    """Refuse a large design before it is made, which would take long; whatever else is wrong is found when it is."""
+    if not isinstance(factors, Mapping) or not all(isinstance(levels, list) for levels in factors.values()):
+        return
+    free, arms = {name: len(levels) - 1 for name, levels in factors.items()}, math.prod(map(len, factors.values()))
+    if arms > MAX_ARMS:
+        raise ValueError(f"factors must have at most {MAX_ARMS:,} combinations, got {arms:,}")
+    named = [pair for pair in pairs if isinstance(pair, list) and len(pair) == 2] if isinstance(pairs, list) else []
+    known = [pair for pair in named if all(isinstance(name, str) and name in free for name in pair)]
+    check_linear(arms, 1 + sum(free.values()) + sum(free[first] * free[second] for first, second in known))
 
 
 def _with_stop(form: dict[str, Any]) -> dict[str, Any]:
@@ -52,7 +65,7 @@ def _variance(family: Any) -> float:
     variance = form.get("variance", 1.0)
     if form.get("kind") not in ("gaussian", "factorial") or not isinstance(variance, int | float):
         raise ValueError(NOISE)
-    return float(variance)
+    return variance
 
 
 def _rates(rates: Any, design: Factorial) -> dict[str, Any]:

@@ -10,8 +10,6 @@ from fairbai.problems.short_forms import FAMILY_MISSING
 from fairbai.service.domain.cycles import seconds
 from fairbai.service.domain.deadlines import FORMAT
 from fairbai.service.domain.flags import checked_values
-from fairbai.service.domain.tickets import MAX_TICKET
-from fairbai.service.domain.wording import SEED
 from fairbai.service.http.factors import written_out
 from fairbai.service.http.fields import (
     DAY,
@@ -19,7 +17,6 @@ from fairbai.service.http.fields import (
     MAX_LEASE,
     MAX_PLANNED,
     MAX_SEED,
-    MAX_TICKETS,
     TOLERANCE,
     Deadline,
     Duration,
@@ -30,7 +27,6 @@ from fairbai.service.http.fields import (
     Retention,
     Reward,
     Tolerance,
-    Unit,
     Webhook,
     Whole,
     different,
@@ -102,6 +98,16 @@ def _settles(value: Any) -> bool:
 USUAL_OF_UNITS = {"after_stop": "stay", "enrol": 1.0}
 
 
+Factors = Annotated[
+    dict[Label, list[Label]] | None,
+    Field(description="levels by factor: the arms are all combinations, and means are sums of effects of levels"),
+]
+Interactions = Annotated[
+    list[list[Label]] | None,
+    Field(description="with factors: pairs of factors whose levels may strengthen or weaken each other"),
+]
+
+
 class Experiment(Asking):
     """A new experiment. Families, rates and rules are named as in the Python library."""
 
@@ -126,12 +132,8 @@ class Experiment(Asking):
         Field(min_length=2, max_length=MAX_ARMS, json_schema_extra={"uniqueItems": True}),
         AfterValidator(different),
     ] = Field(description="the labels of the arms; with factors, they are the combinations of the levels")
-    factors: dict[Label, list[Label]] | None = Field(
-        None, description="levels by factor: the arms are all combinations, and means are sums of effects of levels"
-    )
-    interactions: list[list[Label]] | None = Field(
-        None, description="with factors: pairs of factors whose levels may strengthen or weaken each other"
-    )
+    factors: Factors = None
+    interactions: Interactions = None
     delta: Annotated[float, Field(gt=0.0, lt=0.5)]
     rates: Rates = 0.0
     sampling: Kind | None = Field(None, description="fair_top_two if omitted; with design_based, posterior_fair")
@@ -264,6 +266,8 @@ class Plan(Asking):
         Field(min_length=2, max_length=MAX_PLANNED, json_schema_extra={"uniqueItems": True}),
         AfterValidator(different),
     ]
+    factors: Factors = None
+    interactions: Interactions = None
     means: Annotated[list[Reward], Field(min_length=2, max_length=MAX_PLANNED)] | None = None
     difference: Annotated[Reward, Field(gt=0.0)] | None = Field(
         None, description="how much better the last arm is than all others; instead of means"
@@ -279,82 +283,10 @@ class Plan(Asking):
         description="whether traffic changes over time, which needs the stop design_based; null: yes, where possible",
     )
 
-
-class Ask(Form):
-    """Tickets for the next n trials."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"n": 1}, {"n": 20, "serve_winner": True}, {"unit": "user-7"}]}
-    )
-
-    n: Annotated[int, Field(ge=1, le=MAX_TICKETS), Whole] = 1
-    serve_winner: bool = Field(
-        False, description="after the stop, return the winner (or the arm that was ahead) instead of an error"
-    )
-    unit: Unit | None = Field(
-        None, description="who the trial is for, such as a visitor: later it gets the same arm and the same ticket"
-    )
-
-    @model_validator(mode="after")
-    def _one_trial(self) -> Self:
-        if self.unit is not None and self.n != 1:
-            raise wrong(f"n must be 1 with a unit, which has one trial, got {self.n}")
-        return self
-
-
-class Rewarded(Form):
-    """A ticket and its reward."""
-
-    ticket: Annotated[str, Field(min_length=1, max_length=MAX_TICKET)]
-    reward: Reward
-
-
-class Tell(Form):
-    """Rewards; all of them are counted, or none."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"rewards": [{"ticket": "0-Qm8c0V2yLtA", "reward": 1.0}]}]}
-    )
-
-    rewards: Annotated[list[Rewarded], Field(min_length=1, max_length=MAX_TICKETS)]
-
-
-class Batch(Form):
-    """Trials that an edge node assigned itself: the number of trials and the sum of rewards per arm."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "batch": "node-7/2025-05-01T10:00",
-                    "pulls": {"green": 700, "blue": 300},
-                    "sums": {"green": 71.0, "blue": 24.0},
-                }
-            ]
-        }
-    )
-
-    batch: Label = Field(description="the client's name for it; sending the same batch again changes nothing")
-    pulls: Annotated[dict[str, Annotated[int, Field(ge=0, le=2**53), Whole]], Field(min_length=1, max_length=MAX_ARMS)]
-    sums: Annotated[dict[str, Reward], Field(max_length=MAX_ARMS)]
-    squares: Annotated[dict[str, Reward], Field(max_length=MAX_ARMS)] | None = Field(
-        None, description="sums of the squared rewards; for bounded rewards with design_based, and unknown variances"
-    )
-    policy: Annotated[int, Field(ge=0, le=2**53), Whole] | None = Field(
-        None, description="the version of the policy that the arms were drawn from; for design_based"
-    )
-    seed: Annotated[str, Field(pattern=SEED)] | None = Field(
-        None, description="the hash seed of that policy, to refuse batches of a history that was lost"
-    )
-    draws: Literal["random", "quota"] = Field(
-        "random", description="how arms were chosen by the policy; design_based takes random draws only"
-    )
-
-    @model_validator(mode="after")
-    def _nothing_is_left_out(self) -> Self:
-        """An arm whose rewards are not told must not count as one without success."""
-        for name, given in (("sums", self.sums), ("squares", self.squares)):
-            for label, pulls in self.pulls.items():
-                if given is not None and pulls > 0 and label not in given:
-                    raise wrong(f"{name} must have an entry for every arm with pulls, got none for {label!r}")
-        return self
+    @model_validator(mode="before")
+    @classmethod
+    def _write_out(cls, form: Any) -> Any:
+        found = written_out(form)
+        if isinstance(form, dict) and "stopping" not in form:
+            found.pop("stopping", None)  # the plan tunes it
+        return found

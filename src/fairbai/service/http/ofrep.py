@@ -16,7 +16,7 @@ from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from fairbai.service.domain.encoding import encode
+from fairbai.service.domain.encoding import check_parts, encode
 from fairbai.service.domain.refusals import Refusal, failed
 from fairbai.service.http import etags
 from fairbai.service.http.accounts import InProject, chosen_project
@@ -118,6 +118,7 @@ async def _all(request: Request, project: str | None, if_none_match: str | None)
 
 def unit_of(body: bytes) -> str:
     """The unit of a request."""
+    check_parts(body)
     try:
         form = from_json(body)
     except ValueError as error:

@@ -12,9 +12,9 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairbai.service.domain.answers import Status, Summary
 from fairbai.service.domain.audit_answers import Audit
 from fairbai.service.domain.encoding import encode
+from fairbai.service.domain.status_answers import Status, Summary
 from fairbai.service.http.pages.pages import plotly_js
 from fairbai.service.reading.words import moment, percentage
 

@@ -1,7 +1,7 @@
 """The calls of the API. Bodies are parsed here and not by FastAPI: once, straight from bytes, with our own errors."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from fairbai.service.domain import answers, edges, operations
+from fairbai.service.domain import answers, asking, edges, operations, status_answers
 from fairbai.service.domain.book import Book, new_book
 from fairbai.service.domain.chain import head_text
 from fairbai.service.domain.encoding import encode, parse
@@ -17,7 +17,7 @@ from fairbai.service.domain.ranges import check_scale
 from fairbai.service.domain.refusals import Refusal, invalid
 from fairbai.service.domain.webhooks import check_allowed
 from fairbai.service.domain.wording import AN_ID, FLAG, PRINTABLE_OR_EMPTY, by_label
-from fairbai.service.http import accounts, etags, forms
+from fairbai.service.http import accounts, etags, forms, trial_forms
 from fairbai.service.http.accounts import InProject
 from fairbai.service.http.calls import call
 from fairbai.service.http.fields import MAX_LABEL
@@ -152,7 +152,7 @@ async def list_experiments(
     return json_answer(await run_in_threadpool(listing.listed, service_of(request).database, *order))
 
 
-@router.get("/experiments/{experiment}", response_model=answers.Status, tags=["experiments"])
+@router.get("/experiments/{experiment}", response_model=status_answers.Status, tags=["experiments"])
 async def status(request: Request, experiment: str) -> Response:
     """Everything that is known about an experiment."""
     return json_answer(await heavy_of(request).run(lambda: service_of(request).reader.read(experiment).status))
@@ -169,16 +169,34 @@ async def close(request: Request, experiment: str) -> Response:
 
 
 @router.post("/experiments/{experiment}/ask", response_model=answers.Asked, tags=["trials"])
-@call(role="writer", body=forms.Ask, keyed=True)
+@call(role="writer", body=trial_forms.Ask, keyed=True)
 async def ask(request: Request, experiment: str) -> Response:
     """Tickets for the next trials, each with its arm."""
-    form = parse(forms.Ask, await request.body())
+    form = parse(trial_forms.Ask, await request.body())
     if form.unit is not None:
         return QuickAnswer(await _ask_by_unit(request, experiment, form.unit, form.serve_winner))
     key = key_of(request)
     name = None if key is None else f"{experiment}:ask:{key}"
-    operation = operations.Ask(experiment, name, form.n, form.serve_winner, actor=request.scope["key"])
+    operation = asking.Ask(experiment, name, form.n, form.serve_winner, actor=request.scope["key"])
+    if form.available is not None:
+        operation.available = await _numbers(request, experiment, form.available)
     return QuickAnswer(await service_of(request).writer.submit(operation))
+
+
+async def _numbers(request: Request, experiment: str, arms: Iterable[str]) -> list[int]:
+    """The numbers of arms, in order, each once."""
+    labels = await run_in_threadpool(service_of(request).labels, experiment)
+    _check_labels(arms, labels)
+    some = set(arms)
+    return [number for number, label in enumerate(labels) if label in some]
+
+
+def _check_labels(arms: Iterable[str], labels: Sequence[str]) -> None:
+    """404 for an arm that there is not."""
+    known = set(labels)
+    for label in arms:
+        if label not in known:
+            raise Refusal(404, "No such arm", f"This experiment has no arm {label!r}")
 
 
 async def _ask_by_unit(request: Request, experiment: str, unit: str, serve_winner: bool) -> answers.Asked:
@@ -195,10 +213,10 @@ async def _ask_by_unit(request: Request, experiment: str, unit: str, serve_winne
 
 
 @router.post("/experiments/{experiment}/tell", response_model=answers.Told, tags=["trials"])
-@call(role="writer", body=forms.Tell)
+@call(role="writer", body=trial_forms.Tell)
 async def tell(request: Request, experiment: str) -> Response:
     """The rewards of tickets, all or none. Telling the same reward again changes nothing."""
-    form = parse(forms.Tell, await request.body())
+    form = parse(trial_forms.Tell, await request.body())
     rewards = [(operations.read_ticket(told.ticket), told.reward) for told in form.rewards]
     operation = operations.Tell(experiment, None, rewards, actor=request.scope["key"])
     return QuickAnswer(await service_of(request).writer.submit(operation))
@@ -231,15 +249,13 @@ async def policy(
 
 
 @router.post("/experiments/{experiment}/batches", response_model=answers.Reported, tags=["edge mode"])
-@call(role="writer", body=forms.Batch)
+@call(role="writer", body=trial_forms.Batch)
 async def batches(request: Request, experiment: str) -> Response:
     """Trials that a node assigned itself, as counts and sums. Sending the same batch again changes nothing."""
-    form = parse(forms.Batch, await request.body())
+    form = parse(trial_forms.Batch, await request.body())
     service = service_of(request)
     labels = await run_in_threadpool(service.labels, experiment)
-    for label in (*form.pulls, *form.sums, *(form.squares or ())):
-        if label not in labels:
-            raise Refusal(404, "No such arm", f"This experiment has no arm {label!r}")
+    _check_labels((*form.pulls, *form.sums, *(form.squares or ())), labels)
     pulls = [form.pulls.get(label, 0) for label in labels]
     sums = [float(form.sums.get(label, 0.0)) for label in labels]
     squares = None if form.squares is None else [float(form.squares.get(label, 0.0)) for label in labels]
@@ -272,7 +288,7 @@ async def head(request: Request, experiment: str) -> Response:
     return json_answer({"head": head_text(row.version, row.head)})
 
 
-@router.get("/experiments/{experiment}/history", response_model=answers.History, tags=["log"])
+@router.get("/experiments/{experiment}/history", response_model=status_answers.History, tags=["log"])
 async def history(
     request: Request, experiment: str, most: Annotated[int, Query(alias="points", ge=2, le=1000)] = 200
 ) -> Response:

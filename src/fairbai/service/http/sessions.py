@@ -20,6 +20,7 @@ CSRF_HEADER = b"x-csrf-token"
 KEY_HEADER = b"x-api-key"  # as OpenFeature's providers and many gateways send keys
 PAGE = re.compile("/|/plan|/experiments(/[0-9a-f]{1,32}(/audit)?)?")
 OPEN = re.compile("/healthz|/sign-in|/sign-out|/static/.*|/favicon.ico")
+WATCHED = ("/readyz", "/metrics")  # which say how the service is, also if the database does not
 # where a sign-in may lead: an address of this server that no browser reads as another host
 LOCAL = re.compile(r"/(?!/)[A-Za-z0-9/_.~-]*(\?[A-Za-z0-9=&%_.~+-]*)?")
 
@@ -35,7 +36,7 @@ async def identify(keyring: Keyring, scope: Scope, headers: Headers) -> Key:
     """The key of who sent a request; raises a Refusal without a valid key or session, or without a CSRF token."""
     token, by_cookie = token_of(scope, headers)
     if not by_cookie:
-        return await keyring.key(token, address_of(scope))
+        return await keyring.key(token, address_of(scope), scope["path"] in WATCHED)
     key = await keyring.session(token)
     check_csrf(scope["method"], headers, token)
     return key

@@ -1,8 +1,8 @@
 """What the dashboard shows about one experiment, each from a single reading of its row."""
 
 from fairbai.charts import live
-from fairbai.service.domain.answers import Figures, Summary
 from fairbai.service.domain.audit_answers import Audit, Replayed
+from fairbai.service.domain.status_answers import Figures, Summary
 from fairbai.service.http.report import written
 from fairbai.service.reading.audit import audited
 from fairbai.service.reading.history import points

@@ -1,22 +1,14 @@
 """What an experiment guaranteed, and whether it was kept."""
 
 from fairbai import __version__
-from fairbai.identifier.sentences import percent
-from fairbai.service.domain.answers import Status
 from fairbai.service.domain.audit_answers import Audit, AuditedArm, AuditedGroup, Replayed
 from fairbai.service.domain.book import Book
-from fairbai.service.domain.cycles import cycle_name
-from fairbai.service.domain.promises import Promises
+from fairbai.service.domain.status_answers import Status
+from fairbai.service.reading.promised import promised, watched_trials
 from fairbai.service.reading.reader import Reading
-from fairbai.service.reading.standing import CONTRADICTIONS, size_of
-from fairbai.service.reading.summary import doubts_at_decision, short_of_floor, voided_sentence
-from fairbai.service.reading.words import SURE_AT_ALL, count, moment, percentage, quoted, span
+from fairbai.service.reading.summary import doubts_at_decision, lacking, short_of_floor, voided_sentence
+from fairbai.service.reading.words import count, quoted
 
-FINISHED = {
-    "closed": "was closed by hand",
-    "deadline": "stopped at its deadline",
-    "max_trials": "stopped at the end of its budget",
-}
 SEEN = 0.005  # trials behind a floor that round to 0.01
 PRIVATE = {"webhook"}  # its address often holds a secret, and an audit is passed on
 ENDED = {"closed": "was closed", "deadline": "met its deadline", "max_trials": "had all trials of its budget"}
@@ -47,7 +39,7 @@ def audited(reading: Reading, replay: Replayed | None) -> Audit:
             "delta": config["delta"],
             "proved": status["proved"],
             "shares": "every trial" if book.promises.on_every_path else "the stop",
-            "sentences": _promised(status, book),
+            "sentences": promised(status, book),
         },
         "settings": {name: value for name, value in config.items() if name not in PRIVATE},
         "arms": _arms(status, book),
@@ -64,10 +56,10 @@ def _arms(status: Status, book: Book) -> list[AuditedArm]:
     promises, trials = book.promises, status["trials"]
     none: list[float | None] = [None] * len(book.labels)
     watched, proved = promises.floors is not None, promises.on_every_path
-    allowed = promises.allowed
+    allowed, most_behind = promises.allowed, promises.most_behind(watched_trials(book))
     behind = promises.behind() if watched else none
     above = promises.above() or none
-    return [
+    found: list[AuditedArm] = [
         {
             "arm": arm["arm"],
             "assigned": arm["assigned"],
@@ -76,14 +68,17 @@ def _arms(status: Status, book: Book) -> list[AuditedArm]:
             "share": arm["share"],
             "floor": arm["floor"],
             "ceiling": arm["ceiling"],
-            "missing": max(0.0, arm["floor"] * trials - arm["assigned"]),
+            "missing": max(0.0, lacking(arm, trials)),
             "behind": behind[number],
-            "behind_allowed": allowed.behind[number] if proved else None,
+            "behind_allowed": most_behind[number] if proved else None,
             "above": above[number],
             "above_allowed": allowed.above[number] if proved and promises.ceilings else None,
         }
         for number, arm in enumerate(status["arms"])
     ]
+    for one, arm in zip(found, status["arms"], strict=True):
+        one |= {"available": arm["available"]} if "available" in arm else {}
+    return found
 
 
 def _groups(status: Status, book: Book) -> list[AuditedGroup]:
@@ -123,112 +118,6 @@ def _verdict(status: Status, book: Book, kept: bool | None) -> str:
     return f"Every guaranteed share was given{'' if status['stopped'] else ' so far'}."
 
 
-def _promised(status: Status, book: Book) -> list[str]:
-    promises, floors = book.promises, [arm["floor"] for arm in status["arms"]]
-    sentences = [_promised_error(status, book), *_restrictions(status), *_times(status), *_limits(status)]
-    if promises.none:
-        return [*sentences, "No shares were guaranteed."]
-    if promises.on_every_path:
-        allowed = promises.allowed
-        bounds = [f"more than {max(allowed.behind):.2f} trials behind its floor ({span(floors)} of the trials)"]
-        bounds += [f"more than {max(allowed.above):.2f} trials above its ceiling"] if promises.ceilings else []
-        sentences.append(f"Until the decision, no arm is ever {', or '.join(bounds)}.")
-        if groups := _promised_groups(promises):
-            sentences.append(f"Until then, no group is ever {', or '.join(groups)}.")
-    learned = ", which are learned from the means," if promises.floors is None else ""
-    limits = "the floors and ceilings" if promises.ceilings else "the floors"
-    if book.identifier.settle:
-        sentences.append(f"When the experiment stops by itself, {limits}{learned} are met.")
-    elif not promises.on_every_path:
-        sentences.append(
-            f"When the experiment stops by itself, {limits}{learned} should be met, but nothing enforces them."
-        )
-    return sentences
-
-
-def _restrictions(status: Status) -> list[str]:
-    """What interventions have made of the guarantee of the answer."""
-    sentences = []
-    if status["switched_off"]:
-        sentences.append("The answer is the best of the remaining arms: the others were switched off.")
-    if any(not one["after_decision"] for one in status["voids"]):
-        sentences.append(
-            "Rewards were voided before the decision: this holds if which ones does not depend on their values."
-        )
-    return sentences
-
-
-def _promised_groups(promises: Promises) -> list[str]:
-    """What is guaranteed about groups at every trial."""
-    allowed = promises.allowed
-    bounds = [f"more than {max(allowed.groups):.2f} trials behind its floor"] if any(promises.group_floors) else []
-    if promises.group_ceilings and allowed.groups_above:
-        held = zip(promises.group_ceilings, allowed.groups_above, strict=True)
-        most = max(bound for ceiling, bound in held if ceiling < 1.0)
-        bounds.append(f"more than {most:.2f} trials above its ceiling")
-    return bounds
-
-
-def _times(status: Status) -> list[str]:
-    """When decisions are made, if not at any time."""
-    cycle, least = status["config"].get("cycle"), status["config"].get("min_duration")
-    when = [] if cycle is None else [f"at the end of a whole {cycle_name(cycle)} since the creation of the experiment"]
-    when += [] if least is None else [f"not before {least} have passed"]
-    return [f"A decision is made only {' and '.join(when)}."] if cycle else [f"A decision is {w}." for w in when]
-
-
-def _limits(status: Status) -> list[str]:
-    """When it ends, decided or not."""
-    when = [] if status["max_trials"] is None else [f"after {status['max_trials']:,} trials"]
-    when += [] if status["deadline"] is None else [f"on {moment(status['deadline'])}"]
-    return [f"It ends {' or '.join(when)} at the latest, with or without a decision."] if when else []
-
-
-def _promised_error(status: Status, book: Book) -> str:
-    if book.undecided_for_good:
-        return _promised_guess(status)
-    what = "The recommendation" if status["decided"] else "A decision"
-    error = f"{what} is wrong with probability at most {percentage(status['config']['delta'])}{_wrong(book)}"
-    if early := doubts_at_decision(status):
-        return f"{error} (the target; not proved, as {CONTRADICTIONS[early[0]['kind']]})."
-    if not status["proved"]:
-        return f"{error} (a heuristic target, not proved)."
-    if "estimand" not in status:
-        return f"{error} (proved, if the rewards of each arm do not change over time)."
-    best = "largest" if status["goal"] == "max" else "smallest"
-    return (
-        f"{error} (proved, however the rewards change over time). It is about {status['estimand']}: the arm with the "
-        f"{best} of these averages is best."
-    )
-
-
-def _wrong(book: Book) -> str:
-    """What a wrong answer is, if it is not any but the arm with the highest mean."""
-    asked = book.identifier.question
-    if asked.control is not None:
-        control = quoted(book.labels[asked.control])
-        return (
-            f": not better than the control, {control}, or not within {size_of(asked)} of the best; or the control, "
-            f"though an arm is better by more than {size_of(asked)}"
-        )
-    if asked.tolerance is not None:
-        return f": not within {size_of(asked)} of the best"
-    return "" if asked.goal == "max" else ": not the arm with the lowest mean"
-
-
-def _promised_guess(status: Status) -> str:
-    """What is known about the best guess of an experiment that ended without a decision."""
-    ended = f"The experiment {FINISHED[status['ended_by'] or 'closed']} without a decision"
-    if status["confidence"] is None or status["recommendation"] is None:
-        return f"{ended}: nothing is guaranteed about the arm that was ahead."
-    how = f"a guess, with a confidence of {percent(status['confidence'])}"
-    how = how if status["confidence"] >= SURE_AT_ALL else "no more than a guess"
-    return (
-        f"{ended}: the arm that was ahead is {how}. However often you look, the probability that a wrong arm is ever "
-        f"named with a confidence above c is at most 1\u202f−\u202fc."
-    )
-
-
 def _findings(status: Status, book: Book) -> list[str]:
     promises = book.promises
     findings = [f"After {count(status['trials'], 'trial')}: {status['sentence']}"] if book.undecided_for_good else []
@@ -238,7 +127,14 @@ def _findings(status: Status, book: Book) -> list[str]:
         findings.append("Some trials were assigned outside the service, so the shares are judged at the stop.")
     if status["stopped"] and not promises.none:
         findings += _at_the_end(status, book)
-    return findings + _interventions(status) + _doubts(status)
+    return findings + _availability(status) + _interventions(status) + _doubts(status)
+
+
+def _availability(status: Status) -> list[str]:
+    """The arms that could not always be chosen."""
+    trials = status["trials"]
+    some = [(arm["arm"], arm.get("available", trials)) for arm in status["arms"]]
+    return [f"{quoted(arm)} was available in {n:,} of {count(trials, 'trial')}." for arm, n in some if n < trials]
 
 
 def _interventions(status: Status) -> list[str]:
@@ -280,8 +176,8 @@ def _doubts(status: Status) -> list[str]:
 
 def _at_the_end(status: Status, book: Book) -> list[str]:
     arms, missing, promises = status["arms"], short_of_floor(status), book.promises
-    lacking = f"At the end, {len(missing)} of {len(arms)} arms are short of their floor."
-    findings = [lacking if missing else "At the end, every arm has its floor, to less than one trial."]
+    short = f"At the end, {len(missing)} of {len(arms)} arms are short of their floor."
+    findings = [short if missing else "At the end, every arm has its floor, to less than one trial."]
     if promises.ceilings:
         kept = max(promises.beyond([arm["assigned"] for arm in arms])) < 1.0
         groups = "group limit" if promises.group_ceilings else "group floor"

@@ -7,9 +7,9 @@ import numpy as np
 from sqlalchemy import Connection, Row, func, select
 
 from fairbai.problems.families import Family
+from fairbai.service.domain.asking import asked_tickets
 from fairbai.service.domain.configs import is_drawn
 from fairbai.service.domain.encoding import decode
-from fairbai.service.domain.operations import asked_tickets
 from fairbai.service.domain.unit import Ticket
 from fairbai.service.reading.tickets import ticket_differences
 from fairbai.service.storage.schema import tickets

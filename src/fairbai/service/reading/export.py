@@ -62,6 +62,8 @@ def _lines(row: Any, labels: list[str]) -> Iterator[Line]:
     line = dict.fromkeys(COLUMNS) | {"sequence": row.sequence, "at": iso(row.at), "kind": row.kind, "actor": row.actor}
     if row.kind == "asked":
         chances = data.get("probabilities", ())
+        if "available" in data:
+            line["detail"] = encode({"available": [labels[arm] for arm in data["available"]]})
         for number, (arm, chance) in enumerate(zip_longest(data["arms"], chances), data["first"]):
             yield line | {"ticket": str(number), "arm": labels[arm], "probability": chance}
     elif row.kind in ("told", "earned"):

@@ -6,8 +6,8 @@ import numpy as np
 
 from fairbai.problems.checks import Array
 from fairbai.problems.gaps import gaps_of
-from fairbai.service.domain.answers import Arm, LearningCost, Status
 from fairbai.service.domain.looking import finite
+from fairbai.service.domain.status_answers import Arm, LearningCost, Status
 
 
 def learning_cost(status: Status) -> LearningCost | None:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Row, select
 
 from fairbai.identifier import Status
-from fairbai.service.domain import answers
+from fairbai.service.domain import status_answers
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.refusals import no_such_experiment
 from fairbai.service.reading.status import described
@@ -37,7 +37,7 @@ class Reading:
         return self.book.identifier.status()
 
     @cached_property
-    def status(self) -> answers.Status:
+    def status(self) -> status_answers.Status:
         """The status as clients see it."""
         return described(self.row, self.book, self.now)
 

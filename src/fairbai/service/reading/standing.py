@@ -5,7 +5,7 @@ from typing import Any, cast
 from fairbai.identifier import Status
 from fairbai.identifier.sentences import race
 from fairbai.problems.question import Question
-from fairbai.service.domain import answers
+from fairbai.service.domain import status_answers
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.finals import Final
 from fairbai.service.reading.words import quoted, sure
@@ -59,7 +59,7 @@ def _unknown(now: Status) -> str:
     return "an earlier version ended it" if now.proved else "its stopping rule is not proved"
 
 
-def sample_ratio(book: Book) -> answers.SampleRatio | None:
+def sample_ratio(book: Book) -> status_answers.SampleRatio | None:
     """Whether arms come as often as they are drawn, where the stop rests on that."""
     test = book.identifier.procedure.doubts.ratio
     if test is None:
@@ -78,9 +78,9 @@ def question_sentence(question: Question, labels: list[str]) -> str:
     better = " Lower is better." if question.goal == "min" else ""
     if question.control is not None:
         control = f"the control, {quoted(labels[question.control])},"
-        return f"Is an arm better than {control} by more than {size_of(question)}, and which?{better}"
+        return f"Is an arm better than {control} by more than {question.size}, and which?{better}"
     if question.tolerance is not None:
-        return f"Which arm is best, or within {size_of(question)} of the best?{better}"
+        return f"Which arm is best, or within {question.size} of the best?{better}"
     return f"Which arm has the {'lowest' if question.goal == 'min' else 'highest'} mean?{better}"
 
 
@@ -88,17 +88,10 @@ def answer_words(question: Question, answer: int, labels: list[str], seems: str 
     """What a decision for an arm says."""
     named = quoted(labels[answer])
     if question.control is None:
-        more = "" if question.tolerance is None else f" or within {size_of(question)} of the best"
+        more = "" if question.tolerance is None else f" or within {question.size} of the best"
         return f"{named} {seems} best{more}"
     control = f"the control, {quoted(labels[question.control])}"
     if answer == question.control:
         none = "seems" if seems == "looks" else "is"
-        return f"No arm {none} better than {control}, by more than {size_of(question)}"
-    return f"{named} {seems} better than {control}, and best or within {size_of(question)} of the best"
-
-
-def size_of(question: Question) -> str:
-    """A tolerance in a sentence."""
-    if question.percent is not None:
-        return f"{question.percent:g} %"
-    return f"{question.tolerance:g}"
+        return f"No arm {none} better than {control}, by more than {question.size}"
+    return f"{named} {seems} better than {control}, and best or within {question.size} of the best"

@@ -6,7 +6,7 @@ import numpy as np
 from sqlalchemy import Row
 
 from fairbai.identifier import Status
-from fairbai.service.domain import answers
+from fairbai.service.domain import answers, status_answers
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.edges import seed_of
 from fairbai.service.domain.encoding import iso
@@ -20,7 +20,7 @@ from fairbai.stopping.intervals import intervals
 MAX_FACTOR = 20  # of the trials so far: an estimate beyond that only says that it is too early for one
 
 
-def described(row: Row[Any], book: Book, now: Status) -> answers.Status:
+def described(row: Row[Any], book: Book, now: Status) -> status_answers.Status:
     """The status of an experiment as clients see it.
 
     Args:
@@ -30,7 +30,7 @@ def described(row: Row[Any], book: Book, now: Status) -> answers.Status:
     """
     pending = now.assigned - now.observed - np.array(book.expired) - np.array(book.voided)
     candidates = standing.candidates_of(book, now)
-    found: answers.Status = {
+    found: status_answers.Status = {
         "id": row.id,
         "name": row.name,
         "created_at": iso(row.created_at),
@@ -43,8 +43,10 @@ def described(row: Row[Any], book: Book, now: Status) -> answers.Status:
         "late": book.late,
         "held": book.held,
         "voided": sum(one["tickets"] for one in book.voids),
-        "voids": cast(list[answers.VoidedThen], book.voids),
-        "switched_off": [cast(answers.SwitchedOffThen, {**one, "arm": book.labels[one["arm"]]}) for one in book.off],
+        "voids": cast(list[status_answers.VoidedThen], book.voids),
+        "switched_off": [
+            cast(status_answers.SwitchedOffThen, {**one, "arm": book.labels[one["arm"]]}) for one in book.off
+        ],
         "paused": book.paused,
         "arms": _arms(book, now, pending, candidates),
         "glr": finite(now.glr),
@@ -85,7 +87,7 @@ def described(row: Row[Any], book: Book, now: Status) -> answers.Status:
     return found
 
 
-def _effects(now: Status) -> list[answers.Effect]:
+def _effects(now: Status) -> list[status_answers.Effect]:
     total = max(1, int(now.assigned.sum()))
     return [
         {
@@ -121,10 +123,10 @@ def _to_go(book: Book, now: Status) -> float | None:
     return None if early else finite(now.expected_remaining)
 
 
-def _arms(book: Book, now: Status, pending: Any, candidates: list[str] | None) -> list[answers.Arm]:
+def _arms(book: Book, now: Status, pending: Any, candidates: list[str] | None) -> list[status_answers.Arm]:
     averages = book.identifier.averages() if book.drawn else None
     ends, left = _intervals(book, now), None if candidates is None else set(candidates)
-    found: list[answers.Arm] = [
+    found: list[status_answers.Arm] = [
         {
             "arm": label,
             "assigned": int(now.assigned[arm]),
@@ -139,6 +141,9 @@ def _arms(book: Book, now: Status, pending: Any, candidates: list[str] | None) -
         }
         for arm, (label, mean) in enumerate(zip(book.labels, means(now), strict=True))
     ]
+    if any(book.skipped):
+        for one, skipped in zip(found, book.skipped, strict=True):
+            one["available"] = book.identifier.trials - skipped
     if averages is not None:
         for number, one in enumerate(found):
             one["average"] = finite(averages.estimates[number])

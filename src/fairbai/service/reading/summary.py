@@ -4,9 +4,9 @@ import math
 
 from fairbai.allocation import price_of_fairness
 from fairbai.problems import Instance
-from fairbai.service.domain.answers import Arm, Doubt, Status, Summary, VoidedThen
 from fairbai.service.domain.cycles import cycle_name
 from fairbai.service.domain.promises import ROUNDING
+from fairbai.service.domain.status_answers import Arm, Doubt, Status, Summary, VoidedThen
 from fairbai.service.reading.learning_cost import learning_cost
 from fairbai.service.reading.reader import Reading
 from fairbai.service.reading.standing import answer_words
@@ -142,7 +142,8 @@ def _decided(reading: Reading, price: float | None) -> str:
     status, one = reading.status, reading.book.identifier
     confidence = f"{percentage(status['target_confidence'])} confidence"
     sure = f"with {confidence}" if status["proved"] else f"by a rule that aims at {confidence} and is not proved"
-    seems = "is"
+    seems, condition = "is", one.procedure.experiment.declared.condition
+    sure += f" if {condition}" if condition and status["proved"] else ""
     if doubts_at_decision(status):
         seems, sure = "looks", f"but without the {confidence} that was the aim"
     assert one.decision is not None
@@ -203,17 +204,22 @@ def _shares(status: Status) -> str:
     if max(floors) <= 0.0:
         return ""
     short = short_of_floor(status)
+    of_these = " of the trials in which it was available" if "available" in status["arms"][0] else ""
     if short:
         one = short[0]
         more = f" (and {len(short) - 1} more)" if len(short) > 1 else ""
-        had = f"{percentage(one['share'])} of the trials but was guaranteed {percentage(one['floor'])}"
+        had = f"{percentage(one['share'])} of the trials but was guaranteed {percentage(one['floor'])}{of_these}"
         return f"{quoted(one['arm'])}{more} got {had}"
-    if all(arm["floor"] * trials - arm["assigned"] <= ROUNDING for arm in status["arms"]):
-        return f"every arm got at least its guaranteed {span(floors)}"
-    return f"every arm got its guaranteed {span(floors)}, to less than one trial"
+    if all(lacking(arm, trials) <= ROUNDING for arm in status["arms"]):
+        return f"every arm got at least its guaranteed {span(floors)}{of_these}"
+    return f"every arm got its guaranteed {span(floors)}{of_these}, to less than one trial"
 
 
 def short_of_floor(status: Status) -> list[Arm]:
     """The arms that are at least one trial short."""
-    trials = status["trials"]
-    return [arm for arm in status["arms"] if arm["floor"] * trials - arm["assigned"] >= 1.0]
+    return [arm for arm in status["arms"] if lacking(arm, status["trials"]) >= 1.0]
+
+
+def lacking(arm: Arm, trials: int) -> float:
+    """How many trials an arm lacks for its floor, a share of those in which it was available; negative if none."""
+    return arm["floor"] * arm.get("available", trials) - arm["assigned"]

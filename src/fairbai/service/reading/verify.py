@@ -6,7 +6,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
-from fairbai.service.domain.book import REVISION, new_book, revision_of
+from fairbai.service.domain.asking import Ask
+from fairbai.service.domain.book import new_book, revision_of
 from fairbai.service.domain.chain import Head
 from fairbai.service.domain.earning import Earn
 from fairbai.service.domain.edges import Batch, Publish, policy_key
@@ -14,7 +15,8 @@ from fairbai.service.domain.encoding import decode, encode
 from fairbai.service.domain.interventions import Pause, Resume, SwitchOff, Void
 from fairbai.service.domain.marks import Marks
 from fairbai.service.domain.operation import Operation
-from fairbai.service.domain.operations import Ask, Close, Expire, Look, Restore, Tell
+from fairbai.service.domain.operations import Close, Expire, Look, Restore, Tell
+from fairbai.service.domain.record import REVISION
 from fairbai.service.domain.tickets import Claim
 from fairbai.service.domain.unit import Ticket, UnitOfWork
 from fairbai.service.domain.units import Erase, Visit
@@ -133,7 +135,7 @@ def _operation(experiment: str, event: Row[Any], labels: list[str]) -> Operation
     if event.kind == "erased":
         return Erase(experiment, marks=Marks.read([data["units"], data["marks"]]))
     if event.kind == "asked":
-        return Ask(experiment, event.key, data["n"], data["serve_winner"], data.get("seed"))
+        return Ask(experiment, event.key, data["n"], data["serve_winner"], data.get("seed"), data.get("available"))
     if event.kind == "earned":
         return Earn(experiment, event.key, logged=data)
     if event.kind == "told":

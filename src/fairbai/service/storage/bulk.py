@@ -7,11 +7,13 @@ have to answer for every row.
 
 import json
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import (
     Column,
+    ColumnElement,
     Connection,
     Delete,
     Insert,
@@ -43,7 +45,7 @@ class Bulk:
 
     def __init__(self, for_each: Insert | Update | Delete, for_all: Insert | Update | Delete) -> None:
         compiled = for_each.compile(dialect=sqlite.dialect())
-        self._text, self._order = str(compiled), list(compiled.positiontup or ())
+        self._text, self._values = str(compiled), itemgetter(*(compiled.positiontup or ()))
         self._for_all = for_all
 
     def run(self, connection: Connection, rows: list[dict[str, Any]]) -> None:
@@ -51,7 +53,7 @@ class Bulk:
         if not rows:
             return
         if connection.dialect.name == "sqlite":
-            connection.exec_driver_sql(self._text, [tuple(row[name] for name in self._order) for row in rows])
+            connection.exec_driver_sql(self._text, list(map(self._values, rows)))
         else:
             connection.execute(self._for_all, {name: [row[name] for row in rows] for name in rows[0]})
 
@@ -60,16 +62,17 @@ class Chosen:
     """A query for the rows whose column has one of many values, in both forms.
 
     Args:
-        query: The query without that condition; its other parameters come before the values.
+        query: The query without that condition, or a function that puts the condition into it.
         column: The column.
     """
 
-    def __init__(self, query: Select[Any], column: Column[Any]) -> None:
+    def __init__(self, query: Select[Any] | Callable[[ColumnElement[bool]], Select[Any]], column: Column[Any]) -> None:
+        chosen = query.where if isinstance(query, Select) else query
         values: Any = func.json_each(bindparam("values", type_=Text)).table_valued("value")
-        compiled = query.where(column.in_(select(values.c.value))).compile(dialect=sqlite.dialect())
+        compiled = chosen(column.in_(select(values.c.value))).compile(dialect=sqlite.dialect())
         self._text, self._order = str(compiled), list(compiled.positiontup or ())
         kind = ARRAY(String if isinstance(column.type, String) else column.type)  # a length would truncate values
-        self._for_all = query.where(column == any_(bindparam("values", type_=kind)))
+        self._for_all = chosen(column == any_(bindparam("values", type_=kind)))
 
     def run(self, connection: Connection, values: Collection[Any], **others: Any) -> list[Any]:
         """The rows, as tuples."""

@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError
 
 from fairbai.service.storage.deadlines import DEADLINE, DeadlineConnection
 from fairbai.service.storage.failures import TROUBLE, DatabaseError, explained, shown
+from fairbai.service.storage.files import OpenedFile
 from fairbai.service.storage.schema import SCHEMA
 from fairbai.service.storage.settings import DEFAULT
 
@@ -47,13 +48,13 @@ class Database:
         url: Its address.
         writer: For transactions that may write.
         reader: For transactions that only read and never wait.
-        file: The SQLite file, and its device and inode when it was opened; None on PostgreSQL.
+        file: The SQLite file; None on PostgreSQL.
     """
 
     url: URL
     writer: Engine
     reader: Engine
-    file: tuple[str, int, int] | None = None
+    file: OpenedFile | None = None
 
     @property
     def is_sqlite(self) -> bool:
@@ -99,24 +100,14 @@ class Database:
             yield connection
 
     def check_file(self) -> None:
-        """Raise DatabaseError if the SQLite file or its log is no longer where the next server will look for it."""
-        if self.file is None:
-            return
-        path, device, inode = self.file
-        try:
-            found = os.stat(path)
-            os.stat(f"{path}-wal")
-        except OSError as error:
-            raise DatabaseError(
-                f"{shown(self.url)}: {error.filename} was deleted while the server was running ({error.strerror})"
-            ) from None
-        if (found.st_dev, found.st_ino) != (device, inode):
-            raise DatabaseError(f"{shown(self.url)}: the file was replaced by another while the server was running")
+        """Raise DatabaseError if the SQLite file or its log is not the one that the next server will find."""
+        if self.file is not None and (trouble := self.file.trouble()) is not None:
+            raise DatabaseError(f"{shown(self.url)}: {trouble}")
 
     def warn_if_others_can_read(self) -> None:
         """Log a warning if the SQLite file is not for its owner only."""
-        if self.file is not None and (mode := os.stat(self.file[0]).st_mode) & 0o077:
-            log.warning("%s may be read by other users (mode %o): run chmod 600 on it", self.file[0], mode & 0o777)
+        if self.file is not None and (mode := os.stat(self.file.path).st_mode) & 0o077:
+            log.warning("%s may be read by other users (mode %o): run chmod 600 on it", self.file.path, mode & 0o777)
 
     def ping(self) -> None:
         """Raise DatabaseError if the database does not answer, its file is gone, or another version upgraded it."""
@@ -161,7 +152,7 @@ def open_database(url: str = DEFAULT, synchronous: bool = True, create: bool = T
         if synchronous:
             _check_synchronous(database)
         if sqlite:
-            database = replace(database, file=_identity(writer))
+            database = replace(database, file=_opened_file(writer))
     except TROUBLE as error:
         raise DatabaseError(explained(target, error)) from None
     return database
@@ -194,12 +185,10 @@ def _create_for_owner(path: str) -> None:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, OWNER_ONLY))
 
 
-def _identity(engine: Engine) -> tuple[str, int, int]:
+def _opened_file(engine: Engine) -> OpenedFile:
     """The file that SQLite has opened."""
     with engine.connect() as connection:
-        path = connection.exec_driver_sql("PRAGMA database_list").one()[2]
-    found = os.stat(path)
-    return path, found.st_dev, found.st_ino
+        return OpenedFile(connection.exec_driver_sql("PRAGMA database_list").one()[2])
 
 
 def _sqlite_options() -> dict[str, Any]:

@@ -20,6 +20,8 @@ from fairbai.service.storage.keys import Key, digest, find_keys, note_uses, spli
 from fairbai.service.storage.sessions import Session, find_sessions
 
 REMEMBERED = 10.0  # seconds after which a row is looked up again, and a revoked key is noticed
+LONG_REMEMBERED = 3600.0  # seconds in which it may still ask how the service is while the database does not answer
+SOON = 1.0  # seconds for the database to answer before that
 MAX_REMEMBERED = 10_000  # rows
 MAX_TOGETHER = 500  # names in one query
 MAX_ADDRESSES = 10_000  # whose wrong keys are counted
@@ -44,10 +46,11 @@ class Lookups(Generic[Found]):
         self._waiting: dict[str, asyncio.Future[Found | None]] = {}
         self._task: asyncio.Task[None] | None = None
 
-    def recall(self, name: str) -> Found | None:
+    def recall(self, name: str, long: bool = False) -> Found | None:
         """The row if it was looked up recently."""
         known = self._known.get(name)
-        return None if known is None or time.monotonic() - known[0] > REMEMBERED else known[1]
+        most = LONG_REMEMBERED if long else REMEMBERED
+        return None if known is None or time.monotonic() - known[0] > most else known[1]
 
     async def look_up(self, name: str) -> Found | None:
         """The row as it is now; None if there is none."""
@@ -105,18 +108,31 @@ class Keyring:
         self._failed: dict[str, tuple[float, int]] = {}
         self._used: dict[str, float] = {}
 
-    async def key(self, token: str, address: str) -> Key:
-        """The key that a token is; raises a Refusal if it is none."""
+    async def key(self, token: str, address: str, watching: bool = False) -> Key:
+        """The key that a token is; raises a Refusal if it is none.
+
+        Who is ``watching`` only asks how the service is, and does not wait for a database that does not answer.
+        """
         name, secret = split_key(token)
         found = self._keys.recall(name)
         if found is None and name:
-            found = await self._keys.look_up(name)
+            found = await (self._look_soon(name) if watching else self._keys.look_up(name))
         if found is None or found.revoked or not found.has(secret):
             raise self._wrong_key(address)
         if found.expired:
             raise _expired(found)
         self._used[found.id] = time.time()
         return found
+
+    async def _look_soon(self, name: str) -> Key | None:
+        """The key as it is now or, if the database does not say so soon, as it was not too long ago."""
+        before = self._keys.recall(name, long=True)
+        try:
+            return await asyncio.wait_for(self._keys.look_up(name), None if before is None else SOON)
+        except (TimeoutError, *TROUBLE):
+            if before is None:
+                raise
+            return before
 
     async def session(self, token: str) -> Key:
         """The key of who signed in; raises a Refusal if the session has ended."""

@@ -17,7 +17,7 @@ class Limits:
         idle_seconds: How long a connection may wait for its next request.
         stall_seconds: How long a client may read nothing of its answer.
         connections: Open connections; fewer if the process may not open that many files.
-        connections_per_address: Open connections of one address that is not a trusted proxy.
+        connections_per_address: Open connections of one address that is not a trusted proxy; fewer if there are fewer.
         pipelined: Requests that a connection sends before it has their answers.
         body_bytes: The body of a request.
         open_body_bytes: The body of a request that needs no key.

@@ -8,12 +8,12 @@ books that it touched are discarded and will be read again.
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Engine, bindparam, false, select, text, true
+from sqlalchemy import Connection, Engine, bindparam, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from fairbai.service.domain.book import Book
@@ -22,39 +22,14 @@ from fairbai.service.domain.encoding import decode, encode
 from fairbai.service.domain.flags import taken
 from fairbai.service.domain.operation import Operation, key_used
 from fairbai.service.domain.refusals import Refusal, no_such_experiment, unavailable
-from fairbai.service.domain.unit import StoredUnit, Ticket, UnitOfWork
-from fairbai.service.storage.bulk import Chosen, deleting, inserting, replacing, updating
+from fairbai.service.domain.unit import UnitOfWork
 from fairbai.service.storage.logs import recount
-from fairbai.service.storage.schema import OPEN_FLAG, SCHEMA, deliveries, events, experiments, history, tickets, units
+from fairbai.service.storage.schema import OPEN_FLAG, SCHEMA, experiments
+from fairbai.service.writing import rows
 from fairbai.service.writing.locks import REVISION, Locks, held
 
 log = logging.getLogger("fairbai.service")
 MAX_BOOKS = 256  # in memory
-CHANGING = (
-    *("version", "state", "decided", "stopped", "closed", "recommendation", "assigned", "observed"),
-    *("progress", "confidence", "ended_by", "floors_kept", "looks_at", "head", "restores", "paused"),
-    "switched_off",
-)
-
-INSERT_EVENTS, INSERT_TICKETS, INSERT_POINTS = inserting(events), inserting(tickets), replacing(history)
-UPDATE_TOLD = updating(tickets, ("experiment", "number"), ("reward",), waiting=false())
-UPDATE_HELD = updating(tickets, ("experiment", "number"), ("reward",))
-UPDATE_EXPIRED = updating(tickets, ("experiment", "number"), waiting=false())
-UPDATE_VOIDED = updating(tickets, ("experiment", "number"), ("reward", "waiting"), voided=true())
-INSERT_UNITS, DELETE_UNITS = inserting(units), deleting(units, ("experiment", "hash"))
-INSERT_DELIVERIES = inserting(deliveries)
-UPDATE_EXPERIMENTS = updating(experiments, ("id",), CHANGING)
-OWN_TICKETS = select(*(tickets.c[name] for name in ("number", *Ticket._fields))).where(
-    tickets.c.experiment == bindparam("of_experiment")
-)
-TICKETS = Chosen(OWN_TICKETS, tickets.c.number)
-UNITS = Chosen(
-    select(units.c.hash, units.c.number, units.c.salt).where(units.c.experiment == bindparam("of_experiment")),
-    units.c.hash,
-)
-FOLLOWING = OWN_TICKETS.where(tickets.c.number >= bindparam("first"), tickets.c.number < bindparam("end"))
-MAX_FOLLOWING = 500  # tickets to read at a time
-KEYED = Chosen(select(events.c.key, events.c.data).where(events.c.key.is_not(None)), events.c.key)
 TOUCH = text("UPDATE alembic_version SET version_num = version_num")
 SELECT_BOOK = select(experiments.c.config, experiments.c.state).where(experiments.c.id == bindparam("of_experiment"))
 
@@ -114,6 +89,7 @@ class Ledger:
             connection = self._connected()
             with connection.begin():
                 units, results = self.carry_out(connection, operations)
+                self._check()  # before the commit, too: it may write into the file, and so hide what happened to it
             self._check()
             for unit in units:
                 self.appended += len(unit.new_events)
@@ -134,7 +110,7 @@ class Ledger:
         units = self._open(connection, touched, operations)
         results = [_apply(operation, units[operation.experiment]) for operation in operations]
         opened = [unit for unit in units.values() if isinstance(unit, UnitOfWork)]
-        _write(connection, opened)
+        rows.write(connection, opened)
         return opened, results
 
     def in_memory(self, experiment: str) -> Book | None:
@@ -187,20 +163,20 @@ class Ledger:
         self, connection: Connection, touched: list[str], operations: Sequence[Operation[Any]]
     ) -> dict[str, UnitOfWork | Refusal]:
         """Lock the experiments and read everything that the operations need; a Refusal for those without."""
-        rows, locked = self._locks.take(connection, touched)
+        found, locked = self._locks.take(connection, touched)
         now = self._clock()  # after waiting for the locks, so that times in the log are in order
         units = {}
-        for name, version, head, restores, revision in rows:
+        for name, version, head, restores, revision in found:
             _check_revision(revision)
             units[name] = UnitOfWork(name, self._book(connection, name, version, head), now, restores=restores)
         for unit in units.values():
-            unit.following = partial(_following, connection, unit.experiment)
+            unit.following = partial(rows.following, connection, unit.experiment)
             unit.logged = partial(recount, connection, unit.experiment, unit.book.config)
             own = [operation for operation in operations if operation.experiment == unit.experiment]
-            _read_units(connection, unit, {name for operation in own for name in operation.unit_hashes()})
+            rows.read_units(connection, unit, {name for operation in own for name in operation.unit_hashes(unit.book)})
             numbers = {number for operation in own for number in operation.ticket_numbers()}
-            _read_tickets(connection, unit, numbers.union(one.number for one in unit.units.values()))
-            _read_keyed(connection, unit, {key for operation in own for key in operation.key_names()})
+            rows.read_tickets(connection, unit, numbers.union(one.number for one in unit.units.values()))
+            rows.read_keyed(connection, unit, {key for operation in own for key in operation.key_names()})
         others = {name: held() if name in locked else no_such_experiment(name) for name in touched if name not in units}
         return {**units, **others}
 
@@ -241,67 +217,6 @@ def _warn(unit: UnitOfWork) -> None:
     log.warning("experiment %s: doubt after %d trials: %s", unit.experiment, first["trial"], first["reason"])
 
 
-def _read_tickets(connection: Connection, unit: UnitOfWork, numbers: set[int]) -> None:
-    unit.tickets |= _tickets(TICKETS.run(connection, numbers, of_experiment=unit.experiment))
-
-
-def _read_units(connection: Connection, unit: UnitOfWork, hashes: set[str]) -> None:
-    for name, number, salt in UNITS.run(connection, hashes, of_experiment=unit.experiment):
-        unit.units[name] = StoredUnit(number, salt)
-
-
-def _tickets(rows: Iterable[Any]) -> dict[int, Ticket]:
-    return {
-        number: Ticket(arm, expires_at, bool(waiting), reward, probability, token, bool(voided))
-        for number, arm, expires_at, waiting, reward, probability, token, voided in rows
-    }
-
-
-def _following(connection: Connection, experiment: str, first: int) -> dict[int, Ticket]:
-    """Stored tickets from a number on."""
-    some = {"of_experiment": experiment, "first": first, "end": first + MAX_FOLLOWING}
-    return _tickets(connection.execute(FOLLOWING, some))
-
-
-def _read_keyed(connection: Connection, unit: UnitOfWork, keys: set[str]) -> None:
-    for key, data in KEYED.run(connection, keys):
-        unit.keyed[key] = decode(data)
-
-
-# --- writing ----------------------------------------------------------------------------------------------------
-
-
-def _write(connection: Connection, units: Iterable[UnitOfWork]) -> None:
-    changed = [unit for unit in units if unit.new_events]
-    if not changed:
-        return
-    for statement, name in (
-        (INSERT_EVENTS, "new_events"),
-        (INSERT_TICKETS, "new_tickets"),
-        (DELETE_UNITS, "erased"),
-        (INSERT_UNITS, "new_units"),
-        (UPDATE_HELD, "held"),
-        (UPDATE_TOLD, "told"),
-        (UPDATE_EXPIRED, "expired"),
-        (UPDATE_VOIDED, "voided"),
-        (INSERT_DELIVERIES, "deliveries"),
-        (INSERT_POINTS, "new_points"),
-    ):
-        rows = [row for unit in changed for row in getattr(unit, name)]
-        statement.run(connection, _last(rows) if name == "held" else rows)
-    UPDATE_EXPERIMENTS.run(connection, [_row(unit) for unit in changed])
-
-
-def _last(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The last row of every ticket: one statement for all must not have two of them."""
-    return list({(row["of_experiment"], row["of_number"]): row for row in rows}.values())
-
-
-def _row(unit: UnitOfWork) -> dict[str, Any]:
-    row = {**unit.book.row(), "head": unit.book.head, "restores": unit.restores}
-    return {"of_id": unit.experiment, **{f"new_{name}": row[name] for name in CHANGING}}
-
-
 def _insert(connection: Connection, unit: UnitOfWork, origin: Origin) -> tuple[str, dict[str, Any]]:
     if before := _created_before(connection, origin):
         if before.project != origin.project:
@@ -314,7 +229,7 @@ def _insert(connection: Connection, unit: UnitOfWork, origin: Origin) -> tuple[s
     row |= {"config": encode(config), "arms": len(unit.book.labels), "project": origin.project, "head": unit.book.head}
     row["flag"] = config.get("flag")
     connection.execute(experiments.insert(), {**row, **unit.book.row()})
-    INSERT_EVENTS.run(connection, unit.new_events)
+    rows.INSERT_EVENTS.run(connection, unit.new_events)
     _check_revision(connection.execute(REVISION).scalar_one())  # which nobody changes before this transaction ends
     return unit.experiment, unit.book.config
 

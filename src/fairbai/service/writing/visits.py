@@ -1,7 +1,7 @@
 """Units come, most of them again: those that need no trial are answered by reading, and the writer does the rest.
 
 Units that come at the same time are looked up together, on a connection of their own. That one is not there is never
-the last word: the writer looks again, in the transaction that would assign it.
+the last word: the writer compares it with those that came since, in the transaction that would assign it.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import json
 from collections import defaultdict
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, select
 from sqlalchemy.exc import DBAPIError
 
 from fairbai.service.domain import answers
@@ -31,13 +31,21 @@ STANDING = tuple(experiments.c[name] for name in ("decided", "ended_by", "recomm
 NOW = Chosen(select(experiments.c.id, *STANDING).where(PRESENT), experiments.c.id)
 CONFIG = Chosen(select(experiments.c.config).where(PRESENT), experiments.c.id)
 SHOWN = tuple(tickets.c[name] for name in ("arm", "expires_at", "waiting", "reward", "probability", "token"))
-KNOWN = Chosen(
-    select(units.c.hash, units.c.number, *STANDING, *SHOWN)
-    .join(tickets, (tickets.c.experiment == units.c.experiment) & (tickets.c.number == units.c.number))
-    .join(experiments, experiments.c.id == units.c.experiment)
-    .where(units.c.experiment == bindparam("of_experiment"), PRESENT),
-    units.c.hash,
-)
+
+
+def _known(chosen: ColumnElement[bool]) -> Select[Any]:
+    """The version of an experiment and, of the chosen units, those that came before; without one, a row of nulls."""
+    own = (tickets.c.experiment == units.c.experiment) & (tickets.c.number == units.c.number)
+    return (
+        select(experiments.c.version, units.c.hash, units.c.number, *STANDING, *SHOWN)
+        .select_from(experiments)
+        .outerjoin(units, (units.c.experiment == experiments.c.id) & chosen)
+        .outerjoin(tickets, own)
+        .where(experiments.c.id == bindparam("of_experiment"), PRESENT)
+    )
+
+
+KNOWN = Chosen(_known, units.c.hash)
 
 
 class Known(NamedTuple):
@@ -46,6 +54,18 @@ class Known(NamedTuple):
     now: Standing
     number: int
     ticket: Ticket
+
+    def settled(self, terms: Terms, name: UnitName) -> answers.Assigned:
+        """What it gets, which is never a new trial."""
+        found = settled(terms, self.now, name.point, self.number, self.ticket)
+        assert found is not None
+        return found
+
+
+class Missed(NamedTuple):
+    """A unit that is not there, at a version of its experiment."""
+
+    version: int
 
 
 class Visits:
@@ -59,7 +79,7 @@ class Visits:
 
     def __init__(self, database: Database, writer: Writer, key: bytes) -> None:
         self._database, self._writer, self._key = database, writer, key
-        self._units = Lookups[Known](self._find_units, remembers=False)
+        self._units = Lookups[Known | Missed](self._find_units, remembers=False)
         self._standings = Lookups[Standing](self._find_standings, remembers=False)
         self._terms: dict[str, Terms] = {}
         self._over: set[str] = set()  # experiments that have a winner
@@ -75,9 +95,10 @@ class Visits:
         """What a unit gets; a Refusal if it needs a trial and there is none."""
         name = self.name(experiment, unit)
         known = await self._without_trial(experiment, name)
-        if known is not None:
+        if not isinstance(known, Missed):
             return known
-        found = await self._writer.submit(Visit(experiment, None, name, serve_winner, actor=actor))
+        visit = Visit(experiment, None, name, serve_winner, missed=known.version, actor=actor)
+        found = await self._writer.submit(visit)
         if found["reason"] == "winner":
             self._over.add(experiment)
         return found
@@ -86,17 +107,19 @@ class Visits:
         """What a unit gets that needs no trial; None if it needs one, which it is not given here."""
         name = self.name(experiment, unit)
         known = await self._without_trial(experiment, name)
-        return await self._as_new(experiment, name) if known is None else known
+        return await self._as_new(experiment, name) if isinstance(known, Missed) else known
 
-    async def _without_trial(self, experiment: str, name: UnitName) -> answers.Assigned | None:
+    async def _without_trial(self, experiment: str, name: UnitName) -> answers.Assigned | Missed:
         """What a unit gets, if reading is enough to tell."""
         terms = self._terms.get(experiment) or await self._read_terms(experiment)
         known = await self._units.look_up(f"{experiment}:{name.hash}")
-        if known is not None:
-            return settled(terms, known.now, name.point, known.number, known.ticket)
+        if known is None:
+            raise no_such_experiment(experiment)
+        if isinstance(known, Known):
+            return known.settled(terms, name)
         if name.point < terms.enrol and experiment not in self._over:
-            return None
-        return await self._as_new(experiment, name)
+            return known
+        return await self._as_new(experiment, name) or known
 
     async def _as_new(self, experiment: str, name: UnitName) -> answers.Assigned | None:
         """What a unit gets that has never come; None if it is a trial."""
@@ -146,15 +169,19 @@ class Visits:
         with self._database.reader.connect() as connection:
             return {name: _standing(*now) for name, *now in NOW.run(connection, names)}
 
-    def _find_units(self, names: list[str]) -> dict[str, Known]:
+    def _find_units(self, names: list[str]) -> dict[str, Known | Missed]:
         wanted = defaultdict(list)
         for name in names:
             experiment, _, unit = name.partition(":")
             wanted[experiment].append(unit)
-        found = {}
+        found: dict[str, Known | Missed] = {}
         for experiment, hashes in wanted.items():
-            for unit, number, *rest in self._known(experiment, hashes):
-                found[f"{experiment}:{unit}"] = Known(_standing(*rest[:4]), number, Ticket(*rest[4:]))
+            rows = self._known(experiment, hashes)
+            if rows:
+                found |= dict.fromkeys((f"{experiment}:{unit}" for unit in hashes), Missed(rows[0][0]))
+            for _, unit, number, *rest in rows:
+                if unit is not None:
+                    found[f"{experiment}:{unit}"] = Known(_standing(*rest[:4]), number, Ticket(*rest[4:]))
         return found
 
     def _known(self, experiment: str, hashes: list[str]) -> list[Any]:

@@ -6,8 +6,10 @@ They are written in the same transactions as what they announce, so that none is
 import asyncio
 import logging
 import random
+import socket
 import ssl
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -48,6 +50,7 @@ class Webhooks:
         if self.hosts and len(self._secret) < webhooks.MIN_SECRET:
             raise ValueError(f"webhooks need a secret of at least {webhooks.MIN_SECRET} characters to be signed with")
         self._tls: ssl.SSLContext | None = None
+        self._resolving = ThreadPoolExecutor(MAX_AT_ONCE, "fairbai-webhooks")  # a slow name holds up no other work
         self._running: set[asyncio.Task[None]] = set()
 
     async def deliver_forever(self) -> None:
@@ -64,6 +67,7 @@ class Webhooks:
         finally:
             for task in self._running:
                 task.cancel()
+            self._resolving.shutdown(wait=False, cancel_futures=True)
 
     async def deliver(self) -> None:
         """Begin to deliver what is due."""
@@ -124,7 +128,8 @@ class Webhooks:
     async def _address(self, text: str, url: httpx.URL) -> str:
         """The IP address of a host; a ValueError if it must be public and is not."""
         port = url.port or (443 if url.scheme == "https" else 80)
-        found = await asyncio.get_running_loop().getaddrinfo(url.host, port, proto=6)  # TCP
+        wanted = (url.host, port, 0, 0, socket.IPPROTO_TCP)
+        found = await asyncio.get_running_loop().run_in_executor(self._resolving, socket.getaddrinfo, *wanted)
         addresses = [str(entry[4][0]) for entry in found]
         if webhooks.trust(text, self.hosts) != "name" and not all(map(webhooks.is_public, addresses)):
             raise ValueError(f"{url.host} has an address in a private network, and is allowed by a pattern only")

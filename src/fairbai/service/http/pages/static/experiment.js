@@ -111,7 +111,7 @@ function tiles(status) {
   say(find("threshold"), needed(status));
   time(status);
   const ahead = status.expected_trials_to_go;
-  say(find("to-go"), status.stopped || ahead === 0 ? "0" : known(ahead) ? `≈ ${about(ahead)}` : NONE);
+  say(find("to-go"), status.stopped || ahead === 0 ? "0" : known(ahead) ? `≈ ${about(ahead, 2)}` : NONE);
   say(find("stop"), ending(status));
   say(find("pending"), count(pending));
   say(find("observed"), held ? `${count(observed)} counted, ${count(held)} held` : `${count(observed)} received`);

@@ -18,10 +18,10 @@ export const known = (value) => value !== null && value !== undefined && Number.
 
 export const count = (value) => (known(value) ? whole.format(value) : NONE);
 
-/** An estimate, rounded to three digits. */
-export function about(value) {
+/** An estimate, rounded to some digits. */
+export function about(value, digits = 3) {
   if (!known(value)) return NONE;
-  return new Intl.NumberFormat("en", { maximumSignificantDigits: 3 }).format(Math.ceil(value));
+  return new Intl.NumberFormat("en", { maximumSignificantDigits: digits }).format(Math.ceil(value));
 }
 
 /** A count with its noun. */

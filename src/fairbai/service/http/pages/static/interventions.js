@@ -26,9 +26,10 @@ function sure(title, text, yes) {
 export function offered(status, role) {
   const { arms, paused, stopped, ended_by: ended, switched_off: off } = status;
   find("intervene").hidden = role !== "admin";
-  find("pause").hidden = find("pause-note").hidden = ended !== null || stopped;
+  find("pausing").hidden = ended !== null || stopped;
   say(find("pause"), paused ? "Resume" : "Pause");
-  say(find("pause-note"), paused ? "Paused: no tickets are given out." : "No tickets are given out until you resume.");
+  const given = paused ? "Paused: no tickets are given out." : "While it is paused, no tickets are given out.";
+  say(find("pause-note"), `${given} Rewards are still counted.`);
   const names = arms.map(({ arm }) => arm).filter((name) => !off.some(({ arm }) => arm === name));
   find("switch-off").hidden = ended !== null || stopped || names.length < 3;
   const chosen = find("off-arm").value;
