@@ -49,7 +49,7 @@ def test_guesses(rewards: Any, family: Any, reason: str) -> None:
 
 
 def test_moments_are_those_of_numpy() -> None:
-    rewards = RNG.normal(1e6, 2.0, 1000)
+    rewards = np.random.default_rng(1).normal(1e6, 2.0, 1000)
     one = found(rewards)
     assert one.means.tolist() == pytest.approx([rewards[::2].mean(), rewards[1::2].mean()])
     assert one.variances.tolist() == pytest.approx([rewards[::2].var(ddof=1), rewards[1::2].var(ddof=1)])
@@ -66,13 +66,13 @@ def test_moments_are_those_of_numpy() -> None:
 def test_totals_of_clicks() -> None:
     assert guess(totals(n=[10, 20], s=[3, 4])).reason == "because sums are whole and at most the trials"
     assert guess(totals(n=[10, 20], s=[3, 4], q=[3, 4])).family == fb.Bernoulli()
-    counts = RNG.poisson(3.0, (2, 500))
+    counts = np.random.default_rng(2).poisson(3.0, (2, 500))
     many = totals(n=[500, 500], s=counts.sum(axis=1), q=(counts**2).sum(axis=1))
     assert guess(many).family == fb.Poisson()
 
 
 def test_what_is_declared_is_taken() -> None:
-    one = found(RNG.integers(0, 2, 100))
+    one = found(np.random.default_rng(3).integers(0, 2, 100))
     assert chosen(one, "poisson").family == fb.Poisson()
     assert chosen(one, {"kind": "gaussian", "variance": 4.0}).family == fb.Gaussian(4.0)
     assert chosen(one, fb.Exponential()).reason == "as declared"
@@ -82,7 +82,7 @@ def test_what_is_declared_is_taken() -> None:
     assert not zeros.proved
     assert not zeros.guessed
     assert "% in an arm are 0, unlike normal rewards" in zeros.reason
-    gaussian = chosen(found(RNG.normal(0.0, 1.0, 100)), "gaussian")
+    gaussian = chosen(found(np.random.default_rng(4).normal(0.0, 1.0, 100)), "gaussian")
     assert gaussian.family == fb.Gaussian(variance=None)
     assert gaussian.proved
 

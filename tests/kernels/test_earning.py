@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.optimize import linprog
 
 import fairbai as fb
@@ -16,7 +17,6 @@ from fairbai.kernels.sampling.confidence import bound, most_promising, upper_bou
 from fairbai.kernels.sampling.programs import fill_best_policy
 from fairbai.kernels.sampling.thompson import update_chances
 
-RNG = np.random.default_rng(0)
 MEANS = {
     codes.GAUSSIAN: -1.0,
     codes.GAUSSIAN_UNKNOWN: 4.0,
@@ -57,20 +57,20 @@ def _experiment(family: fb.problems.Family, counts: list[float], means: list[flo
 
 @pytest.mark.parametrize("family", [fb.Gaussian(2.0), fb.Bernoulli(), fb.Poisson()], ids=lambda one: one.kind)
 def test_the_most_promising_arm(family: fb.problems.Family) -> None:
+    rng = np.random.default_rng(0)
     for _ in range(20):
-        one = _experiment(family, RNG.integers(1, 40, 5).tolist(), RNG.uniform(0.2, 0.8, 5).tolist(), "fair_ucb")
+        one = _experiment(family, rng.integers(1, 40, 5).tolist(), rng.uniform(0.2, 0.8, 5).tolist(), "fair_ucb")
         bonus = np.log1p((one.round + 1) * np.log(one.round + 1) ** 2)
         uppers = [upper_bound(family.code, one.state, arm, bonus) for arm in range(5)]
         assert most_promising(family.code, one.state, one.scalars) == int(np.argmax(uppers))
 
 
-DRAWS = 200_000
 POSTERIORS = {
-    "gaussian": lambda n, mean: RNG.normal(mean, np.sqrt(2.0 / n), DRAWS),
-    "bernoulli": lambda n, mean: RNG.beta(n * mean + 1, n - n * mean + 1, DRAWS),
-    "poisson": lambda n, mean: RNG.gamma(n * mean + 1, 1.0 / n, DRAWS),
-    "exponential": lambda n, mean: 1.0 / RNG.gamma(n, 1.0 / (n * mean), DRAWS),
-    "unknown": lambda n, mean: mean + np.sqrt(2.0 / (n - 2)) * RNG.standard_t(n - 2, DRAWS),
+    "gaussian": lambda n, mean: stats.norm(mean, np.sqrt(2.0 / n)),
+    "bernoulli": lambda n, mean: stats.beta(n * mean + 1, n - n * mean + 1),
+    "poisson": lambda n, mean: stats.gamma(n * mean + 1, scale=1.0 / n),
+    "exponential": lambda n, mean: stats.invgamma(n, scale=n * mean),
+    "unknown": lambda n, mean: stats.t(n - 2, mean, np.sqrt(2.0 / (n - 2))),
 }
 CASES = [
     ([1, 1, 1], [1.0, 1.0, 0.0]),
@@ -83,27 +83,29 @@ CASES = [
 
 @pytest.mark.parametrize("law", POSTERIORS)
 @pytest.mark.parametrize(("counts", "means"), CASES, ids=str)
-def test_chances_are_those_of_many_draws(law: str, counts: list[int], means: list[float]) -> None:
+def test_chances_are_those_of_a_fine_integral(law: str, counts: list[int], means: list[float]) -> None:
     family = fb.Gaussian(None) if law == "unknown" else fb.Gaussian(2.0) if law == "gaussian" else law
     counts = [max(count, 8) for count in counts] if law == "unknown" else counts
     means = [max(mean, 0.05) for mean in means] if law == "exponential" else means
     one = _experiment(fb.problems.short_forms.family_of(family), counts, means, "fair_thompson")
     update_chances(configure(one.codes, one.params), one.state, one.scalars)
-    drawn = np.argmax([POSTERIORS[law](n, mean) for n, mean in zip(counts, means, strict=True)], axis=0)
-    expected = np.bincount(drawn, minlength=len(counts)) / DRAWS
-    np.testing.assert_allclose(one.state[rows.WEIGHT], expected, atol=0.012)
+    posteriors = [POSTERIORS[law](n, mean) for n, mean in zip(counts, means, strict=True)]
+    for arm, posterior in enumerate(posteriors):
+        values = posterior.ppf((np.arange(20_000) + 0.5) / 20_000)
+        others = [other.cdf(values) for other in posteriors if other is not posterior]
+        assert one.state[rows.WEIGHT, arm] == pytest.approx(np.prod(others, axis=0).mean(), abs=0.012)
 
 
 def test_the_best_policy_is_that_of_a_solver() -> None:
-    solved = 0
+    rng, solved = np.random.default_rng(0), 0
     for _ in range(80):
-        groups = [fb.rates.Group(arms, *np.sort(RNG.uniform(0.1, 0.6, 2))) for arms in ([0, 1], [2, 3, 4])]
+        groups = [fb.rates.Group(arms, *np.sort(rng.uniform(0.1, 0.6, 2))) for arms in ([0, 1], [2, 3, 4])]
         try:
-            limits = fb.rates.Bounded(RNG.uniform(0.0, 0.08, 6), RNG.uniform(0.1, 0.6, 6), groups)
+            limits = fb.rates.Bounded(rng.uniform(0.0, 0.08, 6), rng.uniform(0.1, 0.6, 6), groups)
             one = Experiment(6, fb.Bernoulli(), limits, sampling="constrained_lp")
         except ValueError:  # limits that cannot be met
             continue
-        values, policy, found = RNG.uniform(size=6), np.empty(6), limits.limits(6)
+        values, policy, found = rng.uniform(size=6), np.empty(6), limits.limits(6)
         fill_best_policy(one.state, one.scalars, values, policy, np.empty(6))
         of = (found.groups == np.arange(2)[:, None]).astype(float)
         ends = np.concatenate([found.group_ceilings[:2], -found.group_floors[:2]])
