@@ -76,7 +76,18 @@ def named(what: str) -> set[str]:
     return {name for name in names if not name.startswith("tests/")}
 
 
-GEOMETRIC = '''
+GEOMETRIC = '''"""Failures before a success."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fairbai.kernels import families as kernels
+from fairbai.problems.checks import Array, Numbers
+from fairbai.problems.families.family import Family, shape_of
+
+
 @dataclass(frozen=True, eq=False)
 class Geometric(Family):
     """Failures before a success."""
@@ -87,8 +98,19 @@ class Geometric(Family):
     def sample(self, means: Numbers, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
         """Counts, as floats."""
         means = np.asarray(means)
-        return rng.geometric(1.0 / (1.0 + means), _shape(means, size)) - 1.0
+        return rng.geometric(1.0 / (1.0 + means), shape_of(means, size)) - 1.0
 '''
+
+
+def add_geometric(copy: Copy) -> None:
+    """The class of the family, in a file of its own."""
+    folder = "problems/families"
+    copy.add(f"{folder}/geometric.py", GEOMETRIC)
+    line = "from fairbai.problems.families.bounded import Bounded\n"
+    copy.replace(f"{folder}/__init__.py", line, f"{line}from fairbai.problems.families.geometric import Geometric\n")
+    copy.replace(f"{folder}/__init__.py", '"Gaussian", "Poisson"]', '"Gaussian", "Geometric", "Poisson"]')
+
+
 USE_OF_THE_FAMILY = """
 import numpy as np
 import fairbai as fb
@@ -134,14 +156,15 @@ def test_a_fifth_family_is_simulated_stopped_and_refused(copy: Copy) -> None:
     copy.branch(kernels, "variance", "    if family == GEOMETRIC:\n        return mean * (1.0 + mean)\n")
     quantile = "math.floor(math.log(uniform) / math.log(mean / (1.0 + mean)))"
     copy.branch(kernels, "draw", f"    if family == GEOMETRIC:\n        return {quantile}\n")
-    copy.append("problems/families.py", f"\n{GEOMETRIC}")
+    add_geometric(copy)
     copy.replace("problems/__init__.py", "Gaussian, Poisson\n", "Gaussian, Geometric, Poisson\n")
     copy.replace("problems/__init__.py", '    "Gaussian",\n', '    "Gaussian",\n    "Geometric",\n')
     copy.replace("__init__.py", "        Gaussian,\n", "        Gaussian,\n        Geometric,\n")
     copy.replace("__init__.py", '    "Gaussian",\n', '    "Gaussian",\n    "Geometric",\n')
     copy.replace("cli/completion.py", '"exponential", "bounded"]', '"exponential", "bounded", "geometric"]')
     copy.run(USE_OF_THE_FAMILY)
-    assert copy.touched == named("family") - {"stopping/rules.py", "kernels/doubts.py"}  # which are for a proof
+    touched = {name.replace("geometric", "<family>") for name in copy.touched}
+    assert touched == named("family") - {"stopping/rules.py", "kernels/doubts.py"}  # which are for a proof
 
 
 def test_a_family_that_is_only_half_added_gives_nan(copy: Copy) -> None:
@@ -149,7 +172,7 @@ def test_a_family_that_is_only_half_added_gives_nan(copy: Copy) -> None:
     copy.replace(
         "kernels/families.py", "MIRRORED_EXPONENTIAL = range(6, 8)", "MIRRORED_EXPONENTIAL, GEOMETRIC = range(6, 9)"
     )
-    copy.append("problems/families.py", f"\n{GEOMETRIC}")
+    add_geometric(copy)
     copy.run("""
 import math
 from fairbai.kernels.families import GEOMETRIC, draw
