@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from typing import Any, Self
 
+from fairbai.experiment.design import SHORT
+from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.open_trials import OpenTrials, checked_silence
-from fairbai.problems.checks import number, true_or_false, whole
+from fairbai.problems.checks import Array, number, true_or_false, whole
 from fairbai.problems.families import Family
 
 
@@ -131,6 +133,13 @@ class OrderedTrials(DrawnTrials):
                 got = "an arm" if given is None else f"trial {given}"
                 raise ValueError(f"trial {expected} is the next to be told, in the order of assignment, got {got}")
 
+    def check_chances(self, arms: list[int], chances: list[float | None], guarantees: Array) -> None:
+        """Refuse trials that were drawn with a probability below what the rule guarantees their arm."""
+        for arm, chance in zip(arms, chances, strict=True):
+            if chance is not None and not guarantees[arm] * SHORT <= chance <= 1.0:
+                expected = f"from {guarantees[arm]:g} to 1"
+                raise ValueError(f"probability of arm {self._labels[arm]!r} must be {expected}, got {chance!r}")
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
         return {"first": self.first, "closed": True} if self.closed else {"first": self.first}
@@ -141,15 +150,25 @@ class OrderedTrials(DrawnTrials):
         self.closed = true_or_false("closed", form.get("closed", False))
 
 
-def checked_drawn_trials(report_after: Any, silence: Any, family: Family, labels: tuple[Any, ...]) -> DrawnTrials:
-    """The arguments of an ``Identifier``, checked."""
+def checked_open_trials(
+    experiment: Experiment, labels: tuple[Any, ...], report_after: Any, silence: Any, hold: Any
+) -> OpenTrials | None:
+    """Where the rewards of an ``Identifier`` are held, by its arguments; None if they count when they are told."""
+    drawn = experiment.guarantees is not None
+    if not true_or_false("hold_trials", hold):
+        if not drawn:
+            raise ValueError("hold_trials=False is for the stopping rule design_based: others hold no trials")
+        if report_after is not None or silence is not None:
+            raise ValueError("report_after and silence need hold_trials: without it, the caller knows which are silent")
+        return OrderedTrials(labels)
     if report_after is None:
         if silence is not None:
             raise ValueError(f"silence needs report_after, the age at which a trial counts as silent, got {silence!r}")
-        return DrawnTrials(None, None, labels)
-    if silence is None:
+        return DrawnTrials(None, None, labels) if drawn else None
+    if drawn and silence is None:
         raise ValueError(
             "silence must be given with report_after if the stop is design_based: every trial that was drawn counts, "
             "a silent one as this reward"
         )
-    return DrawnTrials(whole("report_after", report_after, 1), checked_silence(silence, family), labels)
+    age = whole("report_after", report_after, 1)
+    return (DrawnTrials if drawn else OpenTrials)(age, checked_silence(silence, experiment.family), labels)

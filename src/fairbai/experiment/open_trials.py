@@ -124,16 +124,6 @@ class OpenTrials:
         return counts
 
 
-def checked_open_trials(report_after: Any, silence: Any, family: Family, labels: tuple[Any, ...]) -> OpenTrials | None:
-    """The arguments of an ``Identifier``, checked; None without ``report_after``."""
-    if report_after is None:
-        if silence is not None:
-            raise ValueError(f"silence needs report_after, the age at which a trial counts as silent, got {silence!r}")
-        return None
-    age = whole("report_after", report_after, 1)
-    return OpenTrials(age, checked_silence(silence, family), labels)
-
-
 def checked_silence(silence: Any, family: Family) -> float | None:
     """What silence counts as, which must be a reward; None if a silent trial is lost."""
     try:

@@ -1,39 +1,26 @@
 """The ask/tell interface of an experiment."""
 
-import logging
-import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
-import numpy as np
-
-from fairbai.experiment.decision import Decision
-from fairbai.experiment.design import SHORT, Averages, averages
-from fairbai.experiment.drawn_trials import DrawnTrials, OrderedTrials, checked_drawn_trials
+from fairbai.experiment.drawn_trials import checked_open_trials
 from fairbai.experiment.linear import experiment_of
-from fairbai.experiment.open_trials import OpenTrials, checked_open_trials
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import Settling, checked_settling
-from fairbai.identifier import batches, ending, snapshot, units
-from fairbai.identifier.pairs import check_pending, counted, pairs
-from fairbai.identifier.status import Status
+from fairbai.identifier import asking, batches, ending, snapshot, telling, units
+from fairbai.identifier.oversight import Oversight
 from fairbai.identifier.trials import Trial
-from fairbai.kernels import state as rows
-from fairbai.kernels.config import CONTROL
-from fairbai.kernels.families import GAUSSIAN_UNKNOWN
-from fairbai.problems.checks import Array, Numbers, confidence, true_or_false, whole
+from fairbai.problems.checks import Array, Numbers, confidence, whole
 from fairbai.problems.configured import Form
-from fairbai.problems.labels import labels_of, some
+from fairbai.problems.labels import labels_of
 from fairbai.problems.question import Goal, Tolerance, question_of
 from fairbai.problems.rates import Rate
 from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
 from fairbai.sampling import SamplingRule
 from fairbai.stopping import StoppingRule
 
-log = logging.getLogger("fairbai")
 
-
-class Identifier:
+class Identifier(Oversight):
     """Finds the best arm of a live experiment, with every arm's share guaranteed.
 
     ``ask`` tells which arm is next, ``tell`` takes what it earned. Rewards may come late, in another order, or never:
@@ -109,35 +96,21 @@ class Identifier:
         control: Hashable | None = None,
         max_trials: int | None = None,
     ) -> None:
-        self.arms = labels_of(arms)
+        labels = labels_of(arms)
         self.delta = confidence(delta)
         self.settle = checked_settling(settle)
         self.family = family_of(family)
-        self.rates = rates_of(rates, self.arms, self.family)
-        self.question, self.silence = question_of(goal, tolerance, control, self.arms), silence
+        self.rates = rates_of(rates, labels, self.family)
+        self.question, self.silence = question_of(goal, tolerance, control, labels), silence
         rules = (sampling, stopping, seed, 0, self.question)
-        self._experiment = experiment_of(len(self.arms), self.family, self.rates, *rules)
-        self.sampling, self.stopping = self._experiment.sampling, self._experiment.stopping
+        experiment = experiment_of(len(labels), self.family, self.rates, *rules)
+        self.sampling, self.stopping = experiment.sampling, experiment.stopping
         self.seed = int(seed)
-        self._index = {label: arm for arm, label in enumerate(self.arms)}
-        self._lock = threading.RLock()
         self.units: units.Units = {}
-        opened = self._checked_trials(report_after, silence, true_or_false("hold_trials", hold_trials))
+        opened = checked_open_trials(experiment, labels, report_after, silence, hold_trials)
         every = whole("look_every", look_every, 0)
-        self.max_trials = ending.checked_max_trials(max_trials, len(self.arms))
-        self.procedure = Procedure(self._experiment, self.delta, self.settle, opened, every, self.max_trials)
-
-    def _checked_trials(self, report_after: Any, silence: Any, hold: bool) -> OpenTrials | None:
-        """Where rewards wait until they are counted."""
-        if hold:
-            checked: Any = checked_open_trials if self._experiment.guarantees is None else checked_drawn_trials
-            opened: OpenTrials | None = checked(report_after, silence, self._experiment.family, self.arms)
-            return opened
-        if self._experiment.guarantees is None:
-            raise ValueError("hold_trials=False is for the stopping rule design_based: others hold no trials")
-        if report_after is not None or silence is not None:
-            raise ValueError("report_after and silence need hold_trials: without it, the caller knows which are silent")
-        return OrderedTrials(self.arms)
+        self.max_trials = ending.checked_max_trials(max_trials, len(labels))
+        super().__init__(labels, Procedure(experiment, self.delta, self.settle, opened, every, self.max_trials))
 
     # --- asking -------------------------------------------------------------------------------------------------
 
@@ -155,7 +128,7 @@ class Identifier:
                 stop. A new unit gets the answer then, without a trial. Units are kept as they are, in snapshots too.
         """
         if unit is None:
-            mask = self._available(available)
+            mask = self._mask(available)
             return self._ask(n, lambda: self.arms[self.procedure.assign(mask)])
         name = units.checked_unit(unit, n)
         with self._lock:
@@ -173,7 +146,7 @@ class Identifier:
         With ``report_after`` a reward must say which trial it belongs to, unless only one of its arm is open. With
         ``unit`` it is the trial of that unit, which is told once.
         """
-        mask = self._available(available)
+        mask = self._mask(available)
         if unit is None:
             return self._ask(n, lambda: self._assign_trial(mask))
         name = units.checked_unit(unit, n)
@@ -187,27 +160,13 @@ class Identifier:
         with self._lock:
             return self.units.pop(unit, None) is not None
 
-    def _available(self, arms: Sequence[Any] | None) -> Array | None:
+    def _mask(self, available: Sequence[Any] | None) -> Array | None:
         """1 for every available arm, or None if all are."""
-        if arms is None:
-            return None
-        if not self.sampling.skips_arms:
-            raise ValueError(f"{self.sampling.kind} cannot skip arms: use VirtualQueues(), or leave out available")
-        if isinstance(arms, str):
-            raise ValueError(f"available must be a list of arms, got {arms!r}")
-        mask = np.zeros(len(self.arms))
-        mask[[self._known(arm) for arm in arms]] = 1.0
-        mask[list(self.procedure.off)] = 0.0
-        if not mask.any():
-            raise ValueError(f"available must have an arm that is not switched off, got {list(arms)!r}")
-        return mask
+        return None if available is None else asking.mask(self.procedure, available, self._known)
 
     def _ask(self, n: int | None, following: Callable[[], Any]) -> Any:
-        n = None if n is None else whole("n", n, 1)
-        if n is not None and self.report_after is not None and n > self.report_after:
-            raise ValueError(
-                f"n must be at most report_after ({self.report_after}): others would be due at once, got {n}"
-            )
+        if n is not None:
+            n = asking.checked_n(n, self.report_after)
         with self._lock:
             self._check_running()
             found = following() if n is None else self._several(n, following)
@@ -244,118 +203,15 @@ class Identifier:
                 trial of the arm is open.
             reward: What it earned.
         """
-        told, rewards = pairs(arm, reward)
+        told, rewards = telling.pairs(arm, reward)
         with self._lock:
             indices = [self._known(one.arm if isinstance(one, Trial) else one) for one in told]
             values = [self._experiment.family.value(value) for value in rewards]
             if (opened := self.procedure.open_trials) is not None:
-                numbers = [one.number if isinstance(one, Trial) else None for one in told]
-                if isinstance(opened, OrderedTrials):
-                    self._tell_in_order(opened, told, indices, values)
-                else:
-                    opened.hold(list(zip(numbers, indices, strict=True)), values)
-                    if isinstance(opened, DrawnTrials):
-                        self.procedure.count_ready()
+                telling.hold(self.procedure, opened, told, indices, values)
             else:
-                check_pending(self._experiment.state, self.arms, indices)
+                telling.check_pending(self._experiment.state, self.arms, indices)
                 self.procedure.observe(indices, values)
-            self._warn_once()
-
-    def _tell_in_order(self, opened: OrderedTrials, trials: list[Any], indices: list[int], values: list[float]) -> None:
-        """Count trials that the caller kept, all or, where one is wrong, none."""
-        opened.check_order([one.number if isinstance(one, Trial) else None for one in trials])
-        chances = [one.probability for one in trials]
-        for index, chance in zip(indices, chances, strict=True):
-            if chance is not None and not self._experiment.guarantees[index] * SHORT <= chance <= 1.0:  # type: ignore[index]
-                least = f"{self._experiment.guarantees[index]:g}"  # type: ignore[index]
-                raise ValueError(f"probability of arm {self.arms[index]!r} must be from {least} to 1, got {chance!r}")
-        for index, value, chance in zip(indices, values, chances, strict=True):
-            opened.first += 1
-            self.procedure.count_drawn(index, value, chance)
-
-    def _warn_once(self) -> None:
-        """Log the first doubt."""
-        doubts = self.procedure.doubts
-        if doubts.found and not doubts.warned:
-            doubts.warned = True
-            first = doubts.listed(self.arms)[0]
-            log.warning("Doubt after %d trials: %s. The answer is not proved.", first.trial, first.reason)
-
-    def _known(self, label: Any) -> int:
-        try:
-            return self._index[label]
-        except (KeyError, TypeError):
-            raise ValueError(f"arm must be one of {some(self.arms)}, got {label!r}") from None
-
-    def give_up(self, arm: Any, n: int = 1) -> None:
-        """Expect no reward of ``n`` pending trials of an arm any more.
-
-        Fairness still counts them as assigned, but the sampling rule no longer plans as if their rewards would come. If
-        more rewards of the arm are told later than are still expected, they count, and so many trials are not given up
-        after all. What is given up, and when, must not depend on rewards that are not told: see docs/stopping.md.
-        """
-        n = whole("n", n, 1)
-        if isinstance(self.procedure.open_trials, DrawnTrials):
-            raise ValueError("design_based counts every trial: give report_after, and as what silence counts")
-        if self.procedure.open_trials is not None:
-            raise ValueError("with report_after, a trial that stays silent is given up when it is of age")
-        with self._lock:
-            index = self._known(arm)
-            state = self._experiment.state
-            pending = int(rows.useful(state, index) - state[rows.OBSERVED, index])
-            if n > pending:
-                raise ValueError(f"arm {arm!r} has {counted(pending, 'pending trial')}, got {n} to give up")
-            self._experiment.give_up(index, n)
-
-    def switch_off(self, arm: Any) -> None:
-        """Assign no further trials to an arm that is broken; the answer is then the best of the others.
-
-        The others keep their floors, which are shares of all trials; the floor of this one ends. Its rewards stay in
-        the status, and rewards of its pending trials are still counted. A decision after it is wrong about the others
-        with probability at most delta, whatever the reason to switch the arm off: with m arms off, the evidence has to
-        reach what it would for delta / (m + 1). See docs/operations.md.
-        """
-        with self._lock:
-            ending.check_switch(self.procedure, self.arms, self._known(arm))
-            self.procedure.switch_off(self._known(arm))
-
-    @property
-    def switched_off(self) -> tuple[Any, ...]:
-        """The labels of the arms that were switched off, in that order."""
-        return tuple(self.arms[arm] for arm in self.procedure.off)
-
-    # --- ending without a decision ------------------------------------------------------------------------------
-
-    def end(self, reason: str = "ended") -> None:
-        """Assign no further trials, for a caller who has a deadline; ``ended_by`` is then ``reason``.
-
-        It is as if ``max_trials`` were reached: rewards that are out are still counted and may decide, and when none is
-        out any more, the experiment has stopped. Nothing changes if no trial is left anyway.
-
-        Example:
-            >>> import fairbai as fb
-            >>> ident = fb.Identifier(["a", "b"], delta=0.05, family="gaussian")
-            >>> ident.tell(ident.ask(2), [1.0, 0.5])
-            >>> ident.end("deadline")
-            >>> ident.stopped, ident.decided, ident.ended_by, ident.recommendation
-            (True, False, 'deadline', 'a')
-        """
-        checked = ending.checked_reason(reason)
-        with self._lock:
-            self.procedure.end(checked)
-
-    def close_trials(self) -> None:
-        """Wait for no reward any more, when no trial is left to assign; the experiment has then stopped.
-
-        With ``report_after`` the trials that are still open are counted, in the order of assignment, as if they had
-        come of age, which they no longer do by themselves: call it when the time is over in which their rewards could
-        come, and not before. Without it, pending trials are given up. With ``DesignBased`` and no ``report_after`` the
-        trials from the first without a reward on are not counted. Raises RuntimeError while there are trials to assign.
-        """
-        with self._lock:
-            if self.procedure.assigns:
-                raise RuntimeError("trials are still assigned: they can be closed after end(), max_trials or the stop")
-            self.procedure.close_trials()
             self._warn_once()
 
     # --- trials that others assign ------------------------------------------------------------------------------
@@ -408,102 +264,6 @@ class Identifier:
         with self._lock:
             batches.count(self.procedure, pulls, sums, squares, probabilities)
             self._warn_once()
-
-    # --- looking ------------------------------------------------------------------------------------------------
-
-    @property
-    def report_after(self) -> int | None:
-        """The age, in trials, at which rewards are counted; None if they are counted when they are told."""
-        opened = self.procedure.open_trials
-        return None if opened is None or (isinstance(opened, DrawnTrials) and opened.waits) else opened.report_after
-
-    @property
-    def trials(self) -> int:
-        """How many trials were assigned, by ``ask`` and in batches."""
-        return self._experiment.round
-
-    @property
-    def decided(self) -> bool:
-        """Whether the answer is found: the GLR has crossed the threshold, and the recommendation is final."""
-        return self.procedure.decision is not None
-
-    @property
-    def decision(self) -> Decision | None:
-        """The answer, and when and on what evidence it was found; None until it is."""
-        return self.procedure.decision
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the answer is found and, with ``settle``, all floors are met; or the experiment ended without one.
-
-        It ends without an answer when ``max_trials`` are assigned, or after ``end``, and no reward is out any more.
-        """
-        return self.procedure.stopped
-
-    @property
-    def can_ask(self) -> bool:
-        """Whether ``ask`` gives another trial; if not, rewards may still be out, and ``stopped`` false."""
-        return self.procedure.assigns
-
-    @property
-    def ended_by(self) -> str | None:
-        """Why no further trials are assigned: "decision", "max_trials", or the reason given to ``end``; else None."""
-        return self.procedure.ended_by
-
-    @property
-    def recommendation(self) -> Any:
-        """The label of the best arm so far, final when ``decided``; None before every arm has a reward."""
-        with self._lock:
-            answer = self.procedure.answer
-            return None if answer is None else self.arms[answer]
-
-    @property
-    def interior_means(self) -> Array:
-        """The means, moved inside the domain of the family where they lie at its edge; 0 for an arm without rewards."""
-        with self._lock:
-            means: Array = self._experiment.family.in_units(self._experiment.state[rows.INSIDE].copy())
-            return means
-
-    @property
-    def variances(self) -> Array:
-        """The variance of the rewards of every arm, if that is unknown: their mean squared deviation from their mean.
-
-        It is 0 for an arm with fewer than two different rewards. Known variances are returned as they were given; the
-        other families have ones.
-        """
-        with self._lock:
-            state = self._experiment.state
-            if self.family.code == GAUSSIAN_UNKNOWN:
-                return np.asarray(state[rows.SQUARES] / np.maximum(state[rows.OBSERVED], 1.0))
-            return np.array(state[rows.SCALE])
-
-    @property
-    def open_trials(self) -> int:
-        """Trials that are assigned and not counted, because a reward is missing: theirs, or that of an earlier one."""
-        opened = self.procedure.open_trials
-        if isinstance(opened, DrawnTrials):
-            return opened.open
-        state = self._experiment.state
-        return int((state[rows.ASSIGNED] - state[rows.OBSERVED] - state[rows.LOST]).sum())
-
-    def look(self) -> bool:
-        """Decide now if the evidence is enough, whatever ``look_every`` says; returns ``decided``."""
-        with self._lock:
-            self.procedure.look()
-            return self.decided
-
-    def averages(self) -> Averages:
-        """What is known of the average of every arm over the trials so far, whatever the drift; for ``DesignBased``."""
-        if self._experiment.guarantees is None:
-            raise ValueError(f"averages need the stopping rule design_based, got {self.stopping.kind}")
-        with self._lock:
-            one = self._experiment
-            return averages(one.state, one.scalars, one.family, self.delta, int(one.codes[CONTROL]))
-
-    def status(self) -> Status:
-        """What is known now."""
-        with self._lock:
-            return Status.of(self.procedure, self.arms)
 
     # --- keeping ------------------------------------------------------------------------------------------------
 
