@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from fairbai.allocation import solve
 from fairbai.analysis.plausible import MIN_SHRUNK, inside, observed_variances, plausible_means
 from fairbai.analysis.sentences import reasons
-from fairbai.experiment.experiment import checked_seed
+from fairbai.experiment.defaults import checked_seed
 from fairbai.planning.duration import trials_at
 from fairbai.planning.expected import Forecast
 from fairbai.planning.plan import Plan, plan, suited

@@ -9,33 +9,29 @@ from typing import Any, Self
 import numpy as np
 
 from fairbai.compiling.entry import patiently
+from fairbai.experiment.arrays import codes_of, first_state, params_of, set_floors, set_limits
+from fairbai.experiment.defaults import check_unit, checked_seed, sampling_of, stopping_of
 from fairbai.experiment.design import checked_guarantees, prepared
+from fairbai.experiment.optimal_cost import optimal_cost
+from fairbai.experiment.python_rules import python_choice
 from fairbai.kernels import state as rows
-from fairbai.kernels.allocation.floors import allocate
-from fairbai.kernels.allocation.limits import allocate_within
 from fairbai.kernels.allocation.shares import SHARES_ROWS
-from fairbai.kernels.config import RUN, SEED
-from fairbai.kernels.families import GAUSSIAN, GAUSSIAN_UNKNOWN
+from fairbai.kernels.config import RATE, RUN
+from fairbai.kernels.families import GAUSSIAN_UNKNOWN
 from fairbai.kernels.loop import steps as kernels
-from fairbai.kernels.rates import CONSTANT, spare_share
+from fairbai.kernels.rates import CONSTANT
 from fairbai.kernels.sampling.queues import AVAILABLE
 from fairbai.kernels.sampling.rules import FROM_POLICY, PYTHON, draws, earns, has_policy
 from fairbai.kernels.settling import settle
 from fairbai.kernels.stopping import design, standing
-from fairbai.kernels.streams.philox import two_uniforms
-from fairbai.problems.checks import Array, frozen, is_whole, whole
+from fairbai.problems.checks import Array
 from fairbai.problems.configured import Form
-from fairbai.problems.families import Bounded as BoundedFamily
 from fairbai.problems.families import Family
 from fairbai.problems.question import Question, check_rates
-from fairbai.problems.rates import Bounded, Constant, Limits, Rate
-from fairbai.sampling.fair_top_two import FairTopTwo
-from fairbai.sampling.fair_track_and_stop import FairTrackAndStop
-from fairbai.sampling.posterior_fair import PosteriorFair
-from fairbai.sampling.rule import SamplingRule, Situation
-from fairbai.stopping import DesignBased, LinearMixture, Mixture, StoppingRule
+from fairbai.problems.rates import Bounded, Constant, Rate
+from fairbai.sampling.rule import SamplingRule
+from fairbai.stopping import DesignBased, StoppingRule
 
-MAX_SEED = 2**63 - 1
 MANY, MANY_TO_SOLVE = 5_000, 500  # arms from which on a trial as Python takes a tenth of a second
 MANY_PAIRS = 200  # arms from which on comparing all pairs as Python may take a second
 
@@ -75,41 +71,21 @@ class Experiment:
         self.question = (question or Question()).for_control(arms)
         self.declared, self.family = family, family.for_goal(self.question.goal)
         self.rates = Constant() if rates is None else rates
-        self.stopping = default_stopping(family) if stopping is None else StoppingRule.of(stopping)
-        self.sampling = (
-            default_sampling(self.stopping, self.rates, arms, family) if sampling is None else SamplingRule.of(sampling)
-        )
+        self.stopping = stopping_of(stopping, family)
+        self.sampling = sampling_of(sampling, self.stopping, self.rates, arms, family)
         self.sampling.check(self.rates)
         self.stopping.check(self.family)
-        _check_unit(self.family, self.rates)
+        check_unit(self.family, self.rates)
         check_rates(self.question.goal, self.rates, self.family)
-        seed = checked_seed(seed)
-        learned = not isinstance(self.rates, Constant)
-        rate = getattr(self.rates, "code", CONSTANT)
-        self.python_rates = learned and rate == CONSTANT
         self.python_rule = self.sampling.code is None
-        rule = PYTHON if self.python_rule else self.sampling.code
-        control = -1 if self.question.control is None else self.question.control
-        codes = [self.family.code, rate, learned, rule, self.sampling.origin, self.stopping.code, control, seed, run]
-        self.codes = np.array(codes, dtype=np.int64)
-        p0, temperature = getattr(self.rates, "p0", 0.0), getattr(self.rates, "temperature", 1.0)
-        rule_parameters = (self.sampling.parameter, self.sampling.second)
-        self.params = np.array([p0, temperature, *rule_parameters, *self.stopping.parameters(arms)])
-        self.state = np.zeros((rows.STATE_ROWS, arms))
-        self.state[rows.SCALE] = self.family.scales(arms)
-        self.state[[rows.CEILING, rows.GROUP_CEILING]], self.state[rows.GROUP] = 1.0, -1.0
-        self.state[[rows.STRETCH, rows.SHIFT]] = self.question.ties(family, arms)
-        self.scalars = np.zeros(rows.SCALARS)
-        self.scalars[rows.UNSEEN] = arms
-        self.scalars[rows.SPARE] = 1.0
-        self.scalars[rows.SLACK] = -1.0
-        self.scalars[rows.NEXT_LOOK] = standing.FIRST_LOOK * arms if self.keeps_scores else math.inf
-        self.scalars[rows.SAVED_NAMED] = -1.0
-        self.state[rows.BEST_SCORE] = self.stopping.level(1.0, arms)  # which says nothing
-        if not learned:
-            self._set_floors(self.rates.floors(np.zeros(arms)))
+        self.codes = codes_of(self, checked_seed(seed), run)
+        self.python_rates = not isinstance(self.rates, Constant) and int(self.codes[RATE]) == CONSTANT
+        self.params = params_of(self, arms)
+        self.state, self.scalars = first_state(self, arms)
+        if isinstance(self.rates, Constant):
+            set_floors(self.state, self.scalars, self.rates.floors(np.zeros(arms)))
         if isinstance(self.rates, Bounded):
-            self._set_limits(self.rates.limits(arms))
+            set_limits(self.state, self.scalars, self.rates.limits(arms))
         self.guarantees: Array | None = None
         if isinstance(self.stopping, DesignBased):
             self.guarantees = checked_guarantees(self.sampling, self.rates, arms)
@@ -187,7 +163,7 @@ class Experiment:
         if self.sampling.skips_arms:
             self.workspace[AVAILABLE] = 1.0 if available is None else available
         if self.python_rule:
-            arm = self._ask_python()
+            arm = python_choice(self)
             self.count_assigned(arm)
             return arm
         assign = patiently(kernels.assign) if self._many else kernels.assign
@@ -202,18 +178,6 @@ class Experiment:
         if self.python_rule or not started or not draws(self.sampling.code):
             return None
         return float(self.policy[arm])
-
-    def _ask_python(self) -> int:
-        """The choice of a rule that is written in Python, checked before anything changes."""
-        uniform = float(two_uniforms(int(self.codes[SEED]), self.run, self.round)[0])
-        assigned, observed, means, floors = self.state[[rows.ASSIGNED, rows.OBSERVED, rows.MEAN, rows.FLOOR]]
-        means = self.family.in_units(means)
-        situation = Situation(frozen(assigned), frozen(observed), frozen(means), frozen(floors), uniform)
-        arm = self.sampling.choose(situation)
-        arms = self.policy.size
-        if not is_whole(arm, 0, arms - 1):
-            raise ValueError(f"{self.sampling.kind} must choose an arm from 0 to {arms - 1}, got {arm!r}")
-        return int(arm)
 
     def count_assigned(self, arm: int) -> None:
         """Count a trial of an arm that something else than the rule chose."""
@@ -234,7 +198,7 @@ class Experiment:
         Where the score is below ``level`` it may be any number below it, which is quicker to find.
         """
         if self.python_rates and not self.unseen:
-            self._set_floors(self.floors_at(self.state[rows.MEAN]))
+            set_floors(self.state, self.scalars, self.floors_at(self.state[rows.MEAN]))
         reconsider = patiently(kernels.reconsider) if self._many else kernels.reconsider
         found: Evidence = reconsider(self.codes, self.params, self.state, self.scalars, self._room[1], level)
         return found
@@ -301,7 +265,7 @@ class Experiment:
     def forget_floors(self) -> None:
         """Set learned floors to 0, which they are until every arm has the rewards that its estimates need."""
         if not isinstance(self.rates, Constant):
-            self._set_floors(np.zeros(self.policy.size))
+            set_floors(self.state, self.scalars, np.zeros(self.policy.size))
 
     def recount(self) -> None:
         """Bring what follows from the counts and sums up to date, after these were changed from outside."""
@@ -317,17 +281,7 @@ class Experiment:
 
     def _optimal_cost(self) -> float:
         """1 / T*_p at the present means: how much the GLR grows with every trial, at best."""
-        means, scales, floors = (frozen(self.state[row]) for row in (rows.INSIDE, rows.SCALE, rows.FLOOR))
-        code, weights, ties = self.family.code, np.empty(means.size), frozen(self.state[rows.STRETCH : rows.SHIFT + 1])
-        if isinstance(self.family, BoundedFamily):
-            noise = np.array([rows.bounded_variance(self.state, arm) for arm in range(means.size)])
-            code, scales = GAUSSIAN, frozen(noise)
-        question = code, (means, scales, ties, -1 if self.question.control is None else self.best)
-        if self.limited:
-            others = (rows.CEILING, rows.GROUP, rows.GROUP_FLOOR, rows.GROUP_CEILING)
-            limits = (floors, *(frozen(self.state[row]) for row in others))
-            return float(allocate_within(*question, limits, 0.0, weights, self.workspace[1:])[1])
-        return float(allocate(*question, floors, 0.0, weights, self.workspace[1:])[1])
+        return optimal_cost(self)
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
@@ -338,51 +292,3 @@ class Experiment:
         except BaseException:
             self.state[:], self.scalars[:] = before
             raise
-
-    def _set_floors(self, floors: Array) -> None:
-        self.state[rows.FLOOR] = floors
-        self.scalars[rows.SPARE] = spare_share(self.state[rows.FLOOR])
-
-    def _set_limits(self, limits: Limits) -> None:
-        self.state[rows.CEILING] = limits.ceilings
-        self.state[rows.GROUP] = limits.groups
-        self.state[rows.GROUP_FLOOR] = limits.group_floors
-        self.state[rows.GROUP_CEILING] = limits.group_ceilings
-        self.state[rows.CENTRE] = limits.centre
-        self.scalars[rows.SLACK] = limits.slack
-
-
-def default_stopping(family: Family) -> StoppingRule:
-    """The stopping rule of an experiment that names none."""
-    return LinearMixture() if family.structured else Mixture()
-
-
-def default_sampling(stopping: StoppingRule, rates: Rate, arms: int, family: Family | None = None) -> SamplingRule:
-    """The sampling rule of an experiment that names none."""
-    if family is not None and family.structured:
-        return FairTrackAndStop(tracking="cumulative", start="policy")
-    if not isinstance(stopping, DesignBased):
-        return FairTopTwo()
-    if isinstance(rates, Bounded):
-        return FairTrackAndStop(tracking="sampled", start="policy")
-    if stopping.bet is None or not isinstance(rates, Constant):
-        return PosteriorFair()
-    return PosteriorFair.for_bet(stopping.bet, rates, arms)
-
-
-def _check_unit(family: Family, rates: Rate) -> None:
-    """Refuse rates that depend on means in another unit than that of the kernels."""
-    if (
-        isinstance(family, BoundedFamily)
-        and not isinstance(rates, Constant)
-        and (family.low, family.high) != (0.0, 1.0)
-    ):
-        raise ValueError(
-            f"rates that depend on the means need rewards from 0 to 1, got {family!r}: give constant floors, or divide "
-            f"the rewards by their range"
-        )
-
-
-def checked_seed(seed: Any) -> int:
-    """``seed`` as an int that the random stream takes."""
-    return whole("seed", seed, 0, MAX_SEED, "a whole number from 0 to 2**63 - 1")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairbai.allocation import Allocation, PriceOfFairness, lower_bound, price_of_fairness, solve
-from fairbai.experiment.experiment import default_sampling
+from fairbai.experiment.defaults import default_sampling
 from fairbai.planning.duration import Duration, duration
 from fairbai.planning.expected import Forecast, design_trials
 from fairbai.planning.text import described

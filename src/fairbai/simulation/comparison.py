@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from fairbai.experiment.experiment import default_stopping
+from fairbai.experiment.defaults import default_stopping
 from fairbai.problems.instance import Instance
 from fairbai.problems.rates import Overlapping
 from fairbai.sampling import FairTopTwo, SamplingRule

@@ -13,7 +13,8 @@ from scipy.special import pdtr
 from fairbai.allocation import lower_bound
 from fairbai.compiling.entry import is_compiled, patiently
 from fairbai.experiment import Settling
-from fairbai.experiment.experiment import Experiment, checked_seed, default_sampling, default_stopping
+from fairbai.experiment.defaults import checked_seed, sampling_of, stopping_of
+from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.linear import experiment_of
 from fairbai.experiment.settling import MAX_LEARNING, checked_settling, settling_choice, settling_code, settling_plan
 from fairbai.kernels.config import configure
@@ -242,16 +243,14 @@ def make_scenario(
     other = None if law is None else Law.of(law)
     if other is not None:
         other.check(instance.family, instance.means)
-    rule = default_stopping(instance.family) if stopping is None else StoppingRule.of(stopping)
+    rule = stopping_of(stopping, instance.family)
     changes = None if drift is None else Drift.of(drift)
     if changes is not None:
         changes.checked_table(instance.family, instance.means)
     scenario = Scenario(
         instance,
         checked,
-        default_sampling(rule, instance.rates, instance.means.size, instance.family)
-        if sampling is None
-        else SamplingRule.of(sampling),
+        sampling_of(sampling, rule, instance.rates, instance.means.size, instance.family),
         rule,
         checked_settling(settle),
         checked_seed(seed),
