@@ -8,6 +8,7 @@ import fairbai as fb
 from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import Settling
+from fairbai.experiment.standing import expected_remaining
 from fairbai.sampling import SamplingRule, Situation
 
 MEANS = [3.0, 0.0, 0.0]
@@ -55,7 +56,7 @@ def test_settling_ends_when_every_floor_is_met() -> None:
     assert one.decision is not None
     left = one.decision.final_round - one.experiment.round
     assert left > 0
-    assert one.expected_remaining(0.0) == left
+    assert expected_remaining(one, 0.0) == left
     for _ in range(left):
         assert not one.stopped
         assert one.assign() == 2

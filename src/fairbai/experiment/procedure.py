@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
-import numpy as np
-
 from fairbai.experiment.decision import Decision
 from fairbai.experiment.doubts import LEVEL, RATIO_LEVEL, Doubts
 from fairbai.experiment.drawn_trials import DrawnTrials
@@ -14,13 +12,7 @@ from fairbai.experiment.lack_of_fit import is_time_to_look
 from fairbai.experiment.open_trials import OpenTrials
 from fairbai.experiment.remaining import Remaining, forget_scores
 from fairbai.experiment.sample_ratio import DrawnShares
-from fairbai.experiment.settling import (
-    MAX_LEARNING,
-    Settling,
-    settling_choice,
-    settling_plan,
-    settling_round,
-)
+from fairbai.experiment.settling import Settling, lacking_most, learned, settling_choice, settling_plan, settling_round
 from fairbai.experiment.standing import Standing, standing_now, standing_then
 from fairbai.kernels import state as rows
 from fairbai.problems.checks import Array
@@ -62,7 +54,9 @@ class Procedure:
         self.delta = delta
         self.decision: Decision | None = None
         self.ended: str | None = None
-        self.doubts = _tests(experiment)
+        ratio = None if experiment.guarantees is None else DrawnShares(experiment.guarantees, RATIO_LEVEL)
+        level = LEVEL if ratio is None else LEVEL - RATIO_LEVEL
+        self.doubts = Doubts(experiment.family, experiment.policy.size, level, ratio)
         self.off: tuple[int, ...] = ()
         self.remaining: Remaining | None = None
         self._level = experiment.stopping.level(delta, experiment.policy.size)
@@ -164,18 +158,13 @@ class Procedure:
         """By the rule or, after the decision, an arm that lacks trials."""
         if self.decision is None:
             return (self.remaining or self.experiment).assign(available)
-        if available is not None:
-            return self._settle_some(self.decision.floors, available)
-        arm = settling_choice(self.experiment, self.decision.floors, self.decision.final_round)
-        self.experiment.count_assigned(arm)
-        return arm
-
-    def _settle_some(self, floors: Array, available: Array) -> int:
-        """The available arm that lacks most; if none lacks any, this takes a trial more until all floors are met."""
-        lacking = floors * (self.experiment.round + 1.0) - self.experiment.state[rows.ASSIGNED]
-        arm = int(np.argmax(np.where(available > 0.0, lacking, -np.inf)))
-        self.experiment.count_assigned(arm)
-        self.settle_again()
+        if available is None:
+            arm = settling_choice(self.experiment, self.decision.floors, self.decision.final_round)
+            self.experiment.count_assigned(arm)
+        else:
+            arm = lacking_most(self.experiment, self.decision.floors, available)
+            self.experiment.count_assigned(arm)
+            self.settle_again()  # if it lacked none, this takes a trial more until all floors are met
         return arm
 
     def _count_due(self, arm: int, reward: float | None) -> None:
@@ -222,7 +211,7 @@ class Procedure:
     def reconsider(self) -> None:
         """Decide if the rewards that were counted are enough or, after the decision, bring the floors up to date."""
         if self.decision is not None:
-            self._learn(self.decision)
+            self.decision = learned(self.decision, self.experiment, self.remaining, self.settle)
         elif self._evidence()[0] >= self._level and (self.look_every == 1 or self.looks_now):
             self._decide()
 
@@ -287,25 +276,12 @@ class Procedure:
 
     def standing(self) -> Standing:
         """The evidence, how sure it is and who is not excluded: now or, once there is a decision, then."""
-        if self.decision is not None:
-            return standing_then(self.decision, self.delta)
-        return self._standing_now()
+        return self._standing_now() if self.decision is None else standing_then(self.decision, self.delta)
 
     def _standing_now(self) -> Standing:
         if self.remaining is not None:
             return self.remaining.standing(self._level)
         return standing_now(self.experiment, self._level)
-
-    def expected_remaining(self, evidence: float) -> float:
-        """About how many trials are still needed; inf as long as nothing can be said.
-
-        Args:
-            evidence: How far the GLR is below its threshold.
-        """
-        if self.decision is not None:
-            last = self.decision.final_round if self.assigns else 0
-            return float(max(0, min(last, self.max_trials or last) - self.experiment.round))
-        return (self.experiment if self.remaining is None else self.remaining.load()).trials_for(evidence)
 
     def _decide(self) -> None:
         """Freeze the answer, the evidence for it, and the floors that are to be met."""
@@ -313,29 +289,7 @@ class Procedure:
         now = self.experiment.round
         floors, end = self.experiment.state[rows.FLOOR].copy(), now
         if self.settle:
-            floors, end = self._settling_plan()
+            floors, end = settling_plan(self.experiment, self.settle, self.remaining)
         one, best = self._standing_now(), (self.remaining or self.experiment).best
         sure = None if one.confidence is None else max(one.confidence, 1.0 - self.delta)
         self.decision = Decision(best, now, end, floors, one.glr, one.threshold, sure, one.candidates)
-
-    def _settling_plan(self) -> tuple[Array, int]:
-        """The floors to meet as things stand, of arms that are not off, and the round at which they are met."""
-        if self.remaining is None:
-            return settling_plan(self.experiment, self.settle)
-        floors = self.remaining.spread(settling_plan(self.remaining.load(), self.settle)[0])
-        return floors, settling_round(self.experiment, floors)
-
-    def _learn(self, decision: Decision) -> None:
-        """Bring the floors that are to be met up to date with the rewards, if that was asked for."""
-        learns = isinstance(self.settle, Settling) and self.settle.learn
-        if learns and self.experiment.round <= MAX_LEARNING * decision.round:
-            floors, end = self._settling_plan()
-            self.decision = replace(decision, floors=floors, final_round=end)
-
-
-def _tests(experiment: Experiment) -> Doubts:
-    """Tests of the declared family and, if the proof rests on the probabilities of draws, of the sample ratio."""
-    least, arms = experiment.guarantees, experiment.policy.size
-    if least is None:
-        return Doubts(experiment.family, arms)
-    return Doubts(experiment.family, arms, LEVEL - RATIO_LEVEL, DrawnShares(least, RATIO_LEVEL))

@@ -1,15 +1,17 @@
 """How an experiment settles after the decision: against which floors, and whether it goes on learning."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
+from fairbai.experiment.decision import Decision
 from fairbai.experiment.experiment import Experiment
+from fairbai.experiment.remaining import Remaining
 from fairbai.kernels.config import configure
 from fairbai.kernels.settling.margins import add_margins, add_variances, raise_floors, reach
 from fairbai.kernels.settling.settle import FROZEN, LEARNING, NOT
-from fairbai.kernels.state import CENTRE, MEAN
+from fairbai.kernels.state import ASSIGNED, CENTRE, MEAN
 from fairbai.problems.checks import Array, number, true_or_false
 
 MAX_LEARNING = 2  # learning ends after as many further trials as there were before the decision: twice as many in all
@@ -100,10 +102,33 @@ def _with(means: Array, arm: int, mean: float) -> Array:
     return changed
 
 
-def settling_plan(experiment: Experiment, settle: bool | Settling) -> tuple[Array, int]:
-    """The floors to meet as things stand, and the round at which they (and all other limits) are met."""
-    floors = raised_floors(experiment, settle.margin if isinstance(settle, Settling) else 0.0)
+def settling_plan(
+    experiment: Experiment, settle: bool | Settling, remaining: Remaining | None = None
+) -> tuple[Array, int]:
+    """The floors to meet as things stand, and the round at which they (and all other limits) are met.
+
+    Args:
+        experiment: The experiment.
+        settle: How to settle.
+        remaining: The arms that are not switched off, if some are: the others have no floors.
+    """
+    margin = settle.margin if isinstance(settle, Settling) else 0.0
+    if remaining is None:
+        floors = raised_floors(experiment, margin)
+    else:
+        floors = remaining.spread(raised_floors(remaining.load(), margin))
     return floors, settling_round(experiment, floors)
+
+
+def learned(
+    decision: Decision, experiment: Experiment, remaining: Remaining | None, settle: bool | Settling
+) -> Decision:
+    """The decision with floors that are up to date with the rewards, if that was asked for."""
+    learns = isinstance(settle, Settling) and settle.learn
+    if not learns or experiment.round > MAX_LEARNING * decision.round:
+        return decision
+    floors, end = settling_plan(experiment, settle, remaining)
+    return replace(decision, floors=floors, final_round=end)
 
 
 def settling_round(experiment: Experiment, floors: Array) -> int:
@@ -114,6 +139,12 @@ def settling_round(experiment: Experiment, floors: Array) -> int:
 def settling_choice(experiment: Experiment, floors: Array, end: int) -> int:
     """The next arm on the way to that round."""
     return experiment.settling_arm(floors, end)
+
+
+def lacking_most(experiment: Experiment, floors: Array, available: Array) -> int:
+    """The arm that lacks most of its floor, of those that are available."""
+    lacking = floors * (experiment.round + 1.0) - experiment.state[ASSIGNED]
+    return int(np.argmax(np.where(available > 0.0, lacking, -np.inf)))
 
 
 def settled_shares(experiment: Experiment, floors: Array, answer: int) -> Array:

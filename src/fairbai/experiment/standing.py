@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from fairbai.experiment.design import average_intervals
 from fairbai.experiment.experiment import Experiment
 from fairbai.kernels.state import STRETCH
 from fairbai.problems.families import Bernoulli
+
+if TYPE_CHECKING:
+    from fairbai.experiment.procedure import Procedure
 
 MAX_EVIDENCE = 1e300  # so that JSON can hold it
 
@@ -48,6 +52,20 @@ def standing_now(experiment: Experiment, level: float, risk: Callable[[float], f
         candidates = not_excluded(experiment, level)
     threshold = min(float((level + penalty) / factor), MAX_EVIDENCE)
     return Standing(min(float(glr), MAX_EVIDENCE), threshold, confidence, candidates)
+
+
+def expected_remaining(procedure: "Procedure", evidence: float) -> float:
+    """About how many trials are still needed; inf as long as nothing can be said.
+
+    Args:
+        procedure: The experiment.
+        evidence: How far the GLR is below its threshold.
+    """
+    one = procedure.experiment
+    if procedure.decision is None:
+        return (one if procedure.remaining is None else procedure.remaining.load()).trials_for(evidence)
+    last = procedure.decision.final_round if procedure.assigns else 0
+    return float(max(0, min(last, procedure.max_trials or last) - one.round))
 
 
 def not_excluded(experiment: Experiment, level: float) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from fairbai.experiment.design import average_intervals
 from fairbai.experiment.doubts import Doubt
 from fairbai.experiment.procedure import Procedure
+from fairbai.experiment.standing import expected_remaining
 from fairbai.identifier import sentences
 from fairbai.identifier.effects import LevelEffect, level_effects
 from fairbai.kernels import state as rows
@@ -127,7 +128,7 @@ class Status:
             decided=decision is not None,
             stopped=procedure.stopped,
             recommendation=None if answer is None else arms[answer],
-            expected_remaining=procedure.expected_remaining(standing.threshold - standing.glr),
+            expected_remaining=expected_remaining(procedure, standing.threshold - standing.glr),
             late=0 if procedure.open_trials is None else procedure.open_trials.late,
             confidence=standing.confidence if proved else None,
             candidates=None if possible is None else tuple(arms[arm] for arm in possible),
