@@ -50,7 +50,7 @@ class EdgeScenario(Scenario):
         before = one.state.copy(), one.scalars.copy()
         long = self._is_long(len(record.decided))
         simulate = patiently(kernels.simulate_edges) if long else kernels.simulate_edges
-        simulate(one.all_arrays, before, self.task(levels, self._settles), fleet, first, record)
+        simulate(one.all_arrays, before, self.task(levels, self.settles), fleet, first, record)
 
 
 def simulate_edges(

@@ -16,12 +16,9 @@ from fairbai.experiment import Settling
 from fairbai.experiment.defaults import checked_seed, sampling_of, stopping_of
 from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.linear import experiment_of
-from fairbai.experiment.settling import MAX_LEARNING, checked_settling, settling_choice, settling_code, settling_plan
-from fairbai.kernels.config import configure
+from fairbai.experiment.settling import checked_settling, settling_code
 from fairbai.kernels.loop import runs as kernels
-from fairbai.kernels.loop.records import Record, Task, give_up, note
-from fairbai.kernels.settling.settle import NOT, violation
-from fairbai.kernels.state import ASSIGNED
+from fairbai.kernels.loop.records import Record, Task
 from fairbai.kernels.streams import rewards
 from fairbai.problems.checks import Array, confidence, true_or_false, whole
 from fairbai.problems.configured import Form
@@ -31,6 +28,7 @@ from fairbai.problems.instance import Instance
 from fairbai.problems.laws import Law
 from fairbai.problems.rates import Constant, Custom
 from fairbai.sampling import SamplingRule
+from fairbai.simulation.in_python import simulate_in_python
 from fairbai.simulation.runs import Runs
 from fairbai.stopping import StoppingRule
 
@@ -73,7 +71,7 @@ class Scenario:
         compiled = is_jitted(_function(self.instance)) and not isinstance(self.settle, Settling)
         compiled = compiled and not experiment.family.mirrored  # the loop hands over means as the kernels see them
         if experiment.python_rule or (experiment.python_rates and not compiled):
-            self._in_python(first, levels, record)
+            simulate_in_python(self, first, levels, record)
         else:
             self._compiled(first, levels, experiment, record)
         back, means = np.argsort(order), self.instance.means
@@ -131,7 +129,7 @@ class Scenario:
         return one
 
     def _compiled(self, first: int, levels: Array, one: Experiment, record: Record) -> None:
-        task = self.task(levels, self._settles)
+        task = self.task(levels, self.settles)
         arguments = (one.arrays, (one.state.copy(), one.scalars.copy()), task, first, record)
         loop = kernels.simulate_runs_with if one.python_rates else kernels.simulate_for(one.arrays, self._law)
         if self._is_long(len(record.decided)):
@@ -155,7 +153,7 @@ class Scenario:
         levels, before = np.empty(len(self.deltas)), (one.state, one.scalars)
         record = _empty_record(1, len(self.deltas), self.instance.means.size, self.histogram, len(self.grid))
         loop = kernels.simulate_for(one.arrays, self._law)
-        return is_compiled(loop, one.arrays, before, self.task(levels, self._settles), 0, record)
+        return is_compiled(loop, one.arrays, before, self.task(levels, self.settles), 0, record)
 
     def task(self, levels: Array, settles: tuple[int, float]) -> Task:
         """What the kernels are to find out."""
@@ -167,53 +165,11 @@ class Scenario:
         truth = truth_of(one, self.law)
         return Task(truth, levels, settles, self.maximum_rounds, grid, self.look_every, drift, repeats, self._law)
 
-    def _in_python(self, first: int, levels: Array, record: Record) -> None:
-        """The same loop for a rule or a rate that is written in Python."""
-        later = isinstance(self.settle, Settling) and isinstance(self.instance.rates, Custom)
-        task, marks = self.task(levels, (NOT, 0.0) if later else self._settles), frozenset(self.grid)
-        for row in range(len(record.decided)):
-            run, column = first + row, 0
-            experiment = self.experiment(run)
-            state, scalars = experiment.state, experiment.scalars
-            config = configure(experiment.codes, experiment.params)
-            while column < levels.size and experiment.round < self.maximum_rounds:
-                number = experiment.round
-                arm = experiment.assign()
-                experiment.observe(arm, kernels.draw(experiment.codes, task, run, number, arm))
-                asked = -math.inf if number + 1 in marks else float(levels[column])
-                score, _, glr, _, _ = experiment.reconsider(asked)
-                if (number + 1) % self.look_every > 0:
-                    score = -math.inf
-                before = column
-                column = note(config, task, state, scalars, (score, glr), record, (row, column))
-                if later:
-                    for decided in range(before, column):
-                        self._settle_in_python(experiment, task, record, row, decided)
-            give_up(config, task, state, scalars, record, (row, column))
-
     @property
-    def _settles(self) -> tuple[int, float]:
+    def settles(self) -> tuple[int, float]:
         """How to settle, for the kernels; floors that are known beforehand have no error and need no margin."""
         known = isinstance(self.instance.rates, Constant)
         return settling_code(bool(self.settle) if known else self.settle)
-
-    def _settle_in_python(self, decided: Experiment, task: Task, record: Record, row: int, column: int) -> None:
-        """What ``settle_with_margin`` in the kernels does, for rates that are written in Python."""
-        assert isinstance(self.settle, Settling)
-        one, run = decided.copied(), decided.run
-        floors, end = settling_plan(one, self.settle)
-        while one.round < end:
-            arm = settling_choice(one, floors, end)
-            value = kernels.draw(one.codes, task, run, one.round, arm)
-            one.count_assigned(arm)
-            if self.settle.learn and one.round < end and one.round <= MAX_LEARNING * decided.round:
-                one.observe(arm, value)
-                floors, end = settling_plan(one, self.settle)
-        record.pulls[row, column] = one.state[ASSIGNED]
-        record.stopped[row, column] = end
-        record.violations[row, column] = violation(
-            one.state, one.scalars, task.truth[rewards.FLOOR], one.state[ASSIGNED], float(end)
-        )
 
 
 def make_scenario(
