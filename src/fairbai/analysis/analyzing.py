@@ -9,9 +9,10 @@ import numpy as np
 
 from fairbai.analysis.analysis import Analysis, Arms, Standing
 from fairbai.analysis.drift import check_drift
-from fairbai.analysis.drift_proof import DriftProof, least_probabilities, replay_draws
+from fairbai.analysis.drift_proof import DriftProof, replay_draws
 from fairbai.analysis.evidence import Replay, rules_for
 from fairbai.analysis.family import Choice, Moments, chosen, moments
+from fairbai.analysis.floors import least_of
 from fairbai.analysis.hints import hints_for
 from fairbai.analysis.log import Log, Names, Totals, read
 from fairbai.analysis.ratio import RatioCheck, check_ratio, declared_shares
@@ -21,7 +22,6 @@ from fairbai.kernels.families import GAUSSIAN_UNKNOWN
 from fairbai.problems import Bounded, Gaussian
 from fairbai.problems.checks import Array, Numbers, confidence, number
 from fairbai.problems.families import Family
-from fairbai.problems.labels import some
 from fairbai.problems.question import Goal, Question, Tolerance, question_of
 from fairbai.problems.short_forms import FamilyForm
 from fairbai.stopping import DesignBased, Mixture
@@ -131,7 +131,7 @@ def _of_log(log: Log, found: Moments, choice: Choice, declared: Declared) -> Ana
     replay = _replay(log, choice, declared, question)
     replay.count_rows(log.arms, values, looks)
     shares = declared_shares(declared.shares, log.labels)
-    least = _least(log, declared.floor)
+    least = least_of(log, declared.floor)
     ratio = check_ratio(log, shares, least, "assumed" if declared.shares is None else "declared", HALF, looks)
     doubts = Doubts(choice.family, len(log.labels), HALF)
     advice: tuple[str, ...] = ()
@@ -245,38 +245,6 @@ def _statistics(log: Log, family: Family) -> Array:
         raise ValueError(f"{log.place(trial)}: {wrong[int(where[trial])]}")
     found: Array = values[where]
     return found
-
-
-def _least(log: Log, floor: Any) -> Array | None:
-    """The least probability of every arm, declared or as logged; None without probabilities."""
-    if log.probabilities is None:
-        if floor is not None:
-            raise ValueError(f"floor is for logs with probabilities, got {floor!r} without a column of probabilities")
-        return None
-    if floor is None:
-        return least_probabilities(log.arms, log.probabilities, len(log.labels))
-    floors = [_floor(floor, label, log.labels) for label in log.labels]
-    short = log.probabilities < np.array(floors)[log.arms] * (1.0 - 1e-9)
-    if short.any():
-        trial = int(np.argmax(short))
-        least = floors[int(log.arms[trial])]
-        raise ValueError(
-            f"{log.place(trial)}: the probability must be at least the floor, {least:g}, got "
-            f"{log.probabilities[trial]:g}"
-        )
-    return np.array(floors)
-
-
-def _floor(floor: Any, label: str | int, labels: tuple[Any, ...]) -> float:
-    if isinstance(floor, Mapping):
-        by_label = {str(name): value for name, value in floor.items()}
-        expected = f"floor must be one for all arms, or one for each of {some(labels)}"
-        if str(label) not in by_label:
-            raise ValueError(f"{expected}, got none for {label!r}")
-        if others := by_label.keys() - set(map(str, labels)):
-            raise ValueError(f"{expected}, got one for {min(others)!r}")
-        floor = by_label[str(label)]
-    return number("floor", floor, 1e-9, 1.0, "in (0, 1]")
 
 
 def _drift_proof(

@@ -4,8 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from fairbai.analysis.columns import Codes
 from fairbai.analysis.evidence import MANY, Look, Reached
 from fairbai.compiling.entry import patiently
@@ -82,10 +80,3 @@ def replay_draws(
         paths.append(averages(state, scalars, experiment.family, delta, control))
         seen.append(Look(end, int(scalars[NAMED]), score))
     return DriftProof(stopping, level, tuple(seen), tuple(paths), reached, floors, declared)
-
-
-def least_probabilities(arms: Codes, probabilities: Array, count: int) -> Array:
-    """The least probability with which every arm was drawn; 1 for an arm that never was."""
-    least = np.ones(count)
-    np.minimum.at(least, arms, probabilities)
-    return least
