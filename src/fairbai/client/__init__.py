@@ -12,8 +12,9 @@ Quick start::
 """
 
 try:
+    from fairbai.client.async_client import AsyncClient
     from fairbai.client.calls import Answer, ExperimentOverError, ExperimentPausedError, ServiceError, Ticket
-    from fairbai.client.client import AsyncClient, Client
+    from fairbai.client.client import Client
     from fairbai.client.edge import Tally, assign
 except ModuleNotFoundError as error:
     if error.name != "httpx":
