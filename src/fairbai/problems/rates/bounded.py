@@ -14,7 +14,7 @@ from fairbai.problems.rates import implied as implications
 from fairbai.problems.rates.constant import Constant
 from fairbai.problems.rates.contradictions import refuse_contradictions
 from fairbai.problems.rates.declared import Declared
-from fairbai.problems.rates.groups import MIN_CEILING, Group
+from fairbai.problems.rates.groups import MIN_CEILING, Group, groups_of
 
 
 class Limits(NamedTuple):
@@ -70,9 +70,7 @@ class Bounded(Constant):
             wrong = (ceilings < MIN_CEILING) | (ceilings > 1.0)
             checks.refuse("ceiling", f"be in [{MIN_CEILING:g}, 1]", ceilings, wrong)
             self._set(ceiling=ceilings)
-        if isinstance(self.groups, (str, dict)) or not isinstance(self.groups, Sequence):
-            raise ValueError(f"groups must be a list of groups, got {self.groups!r}")
-        groups = tuple(Group.of(form) for form in self.groups)
+        groups = groups_of(self.groups)
         seen: set[int | str] = set()
         for group in groups:
             for arm in seen.intersection(group.arms):
@@ -82,7 +80,7 @@ class Bounded(Constant):
 
     def numbered(self, labels: Sequence[Any]) -> Self:
         """The same limits, with the arms of groups by their numbers; an error if the limits contradict each other."""
-        groups = tuple(group.numbered(labels) for group in self._groups)
+        groups = tuple(group.numbered(labels) for group in groups_of(self.groups))
         found = self if groups == self.groups else replace(self, groups=groups)
         found.limits(len(labels), labels)
         return found
@@ -149,20 +147,16 @@ class Bounded(Constant):
         floors = Constant.floors(self, np.zeros(arms))
         one = np.full(arms, self.ceiling) if np.ndim(self.ceiling) == 0 else self.ceiling
         ceilings = checks.array("ceiling", one, arms)
-        groups = [group.numbered(labels) for group in self._groups]
+        groups = [group.numbered(labels) for group in groups_of(self.groups)]
         for group in groups:
             last = max(group.numbers)
             if last >= arms:
                 raise ValueError(f"groups must hold arms below {arms}, got arm {last}")
         return Declared(floors, ceilings, groups, range(arms) if labels is None else labels)
 
-    @property
-    def _groups(self) -> tuple[Group, ...]:
-        return tuple(group for group in self.groups if isinstance(group, Group))
-
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; groups are dictionaries."""
-        return {**super().to_dict(), "groups": [group.to_dict() for group in self._groups]}
+        return {**super().to_dict(), "groups": [group.to_dict() for group in groups_of(self.groups)]}
 
 
 def _forced(floors: Array, groups: Array, group_floors: Array) -> float:

@@ -77,6 +77,13 @@ class Group:
         return cls(**form)
 
 
+def groups_of(given: Any) -> tuple[Group, ...]:
+    """A list of groups, each as itself or in its JSON form."""
+    if isinstance(given, (str, dict)) or not isinstance(given, Sequence):
+        raise ValueError(f"groups must be a list of groups, got {given!r}")
+    return tuple(Group.of(form) for form in given)
+
+
 def _number(arm: int | str, labels: Sequence[Any] | None) -> int:
     """The number of an arm of a group."""
     if not isinstance(arm, str):

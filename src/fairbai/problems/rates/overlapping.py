@@ -10,7 +10,7 @@ import numpy as np
 from fairbai.problems.checks import SUM_TOLERANCE, Array, Numbers, frozen
 from fairbai.problems.labels import some
 from fairbai.problems.rates.constant import Constant
-from fairbai.problems.rates.groups import Group
+from fairbai.problems.rates.groups import Group, groups_of
 from fairbai.problems.sentences import listed, named, told
 
 MAX_NAMED = 4  # floors that an error names
@@ -53,9 +53,7 @@ class Overlapping(Constant):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.groups, (str, dict)) or not isinstance(self.groups, Sequence):
-            raise ValueError(f"groups must be a list of groups, got {self.groups!r}")
-        groups = tuple(Group.of(form) for form in self.groups)
+        groups = groups_of(self.groups)
         for group in groups:
             if group.ceiling < 1.0:
                 what = told("a ceiling of ", group.ceiling, f" for {some(group.arms)}")
@@ -64,7 +62,7 @@ class Overlapping(Constant):
 
     def numbered(self, labels: Sequence[Any]) -> Self:
         """The same floors, with the arms of groups by their numbers; an error if they contradict each other."""
-        groups = tuple(group.numbered(labels) for group in self._groups)
+        groups = tuple(group.numbered(labels) for group in groups_of(self.groups))
         found = self if groups == self.groups else replace(self, groups=groups)
         found.polytope(len(labels), labels)
         return found
@@ -76,7 +74,7 @@ class Overlapping(Constant):
     def polytope(self, arms: int, labels: Sequence[Any] | None = None, names: Sequence[str] | None = None) -> Polytope:
         """The shares within the floors; an error if there are none, with these labels and names of the groups."""
         floors = Constant.floors(self, np.zeros(arms))
-        groups = [group.numbered(labels) for group in self._groups]
+        groups = [group.numbered(labels) for group in groups_of(self.groups)]
         members = np.zeros((len(groups), arms))
         for row, group in zip(members, groups, strict=True):
             last = max(group.numbers)
@@ -91,13 +89,9 @@ class Overlapping(Constant):
         centre = _centre(floors, members, group_floors)
         return Polytope(floors, frozen(members), frozen(group_floors), frozen(centre))
 
-    @property
-    def _groups(self) -> tuple[Group, ...]:
-        return tuple(group for group in self.groups if isinstance(group, Group))
-
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; groups are dictionaries."""
-        return {**super().to_dict(), "groups": [group.to_dict() for group in self._groups]}
+        return {**super().to_dict(), "groups": [group.to_dict() for group in groups_of(self.groups)]}
 
 
 def _refuse_too_much(
