@@ -52,17 +52,6 @@ class Oversight:
     # --- looking ------------------------------------------------------------------------------------------------
 
     @property
-    def switched_off(self) -> tuple[Any, ...]:
-        """The labels of the arms that were switched off, in that order."""
-        return tuple(self.arms[arm] for arm in self.procedure.off)
-
-    @property
-    def report_after(self) -> int | None:
-        """The age, in trials, at which rewards are counted; None if they are counted when they are told."""
-        opened = self.procedure.open_trials
-        return None if opened is None or (isinstance(opened, DrawnTrials) and opened.waits) else opened.report_after
-
-    @property
     def trials(self) -> int:
         """How many trials were assigned, by ``ask`` and in batches."""
         return self._experiment.round
@@ -130,6 +119,17 @@ class Oversight:
             return opened.open
         state = self._experiment.state
         return int((state[rows.ASSIGNED] - state[rows.OBSERVED] - state[rows.LOST]).sum())
+
+    @property
+    def report_after(self) -> int | None:
+        """The age, in trials, at which rewards are counted; None if they are counted when they are told."""
+        opened = self.procedure.open_trials
+        return None if opened is None or (isinstance(opened, DrawnTrials) and opened.waits) else opened.report_after
+
+    @property
+    def switched_off(self) -> tuple[Any, ...]:
+        """The labels of the arms that were switched off, in that order."""
+        return tuple(self.arms[arm] for arm in self.procedure.off)
 
     def averages(self) -> Averages:
         """What is known of the average of every arm over the trials so far, whatever the drift; for ``DesignBased``."""

@@ -151,14 +151,7 @@ def read(
     kind: "type[Kind]", form: dict[str, Any], rates: Rate | None = None, sampling: SamplingRule | None = None
 ) -> "Kind":
     """The experiment of a snapshot; a ValueError says what is wrong with one that cannot be read."""
-    if not isinstance(form, dict) or "version" not in form:
-        raise ValueError("snapshot must be a dictionary with a version, as Identifier.to_dict gives it")
-    if type(form["version"]) is not int or not FIRST_VERSION <= form["version"] <= VERSION:
-        raise ValueError(f"snapshot must have version {FIRST_VERSION} or {VERSION}, got {form['version']!r}")
-    for name, given in (("rates", rates), ("sampling", sampling)):
-        if name in form and (form[name] is None) != (given is not None):
-            needed = "are Python code: give them to from_dict" if given is None else "are in it: do not give others"
-            raise ValueError(f"{name} of this snapshot {needed}")
+    _check_form(form, rates, sampling)
     try:
         if form["version"] == FIRST_VERSION:
             form = in_present_version(form)
@@ -189,6 +182,18 @@ def read(
     except ValueError as error:
         raise ValueError(f"snapshot is damaged: {error}") from None
     return identifier
+
+
+def _check_form(form: Any, rates: Rate | None, sampling: SamplingRule | None) -> None:
+    """Refuse what is no snapshot, and code that is missing or too much."""
+    if not isinstance(form, dict) or "version" not in form:
+        raise ValueError("snapshot must be a dictionary with a version, as Identifier.to_dict gives it")
+    if type(form["version"]) is not int or not FIRST_VERSION <= form["version"] <= VERSION:
+        raise ValueError(f"snapshot must have version {FIRST_VERSION} or {VERSION}, got {form['version']!r}")
+    for name, given in (("rates", rates), ("sampling", sampling)):
+        if name in form and (form[name] is None) != (given is not None):
+            needed = "are Python code: give them to from_dict" if given is None else "are in it: do not give others"
+            raise ValueError(f"{name} of this snapshot {needed}")
 
 
 def in_present_version(form: dict[str, Any]) -> dict[str, Any]:
