@@ -189,16 +189,9 @@ def make_scenario(
     """A scenario of checked parts."""
     if not isinstance(instance, Instance):
         raise ValueError(f"instance must be a fairbai.Instance, got {instance!r}")
-    checked = tuple(confidence(delta) for delta in np.atleast_1d(np.asarray(deltas, dtype=object)))
-    if not checked or len(set(checked)) < len(checked):
-        raise ValueError(f"deltas must be one or more different numbers, got {deltas!r}")
+    checked = _checked_deltas(deltas)
     rounds = whole("maximum_rounds", maximum_rounds, 1, MAX_ROUNDS)
-    if isinstance(instance.family, Poisson) and instance.means.max() > MAX_POISSON_MEAN:
-        raise ValueError(f"means must be at most {MAX_POISSON_MEAN:g} to simulate Poisson arms")
-    instance.family.problem(instance.means)  # refuses variances that are neither known nor guessed
-    other = None if law is None else Law.of(law)
-    if other is not None:
-        other.check(instance.family, instance.means)
+    other = _checked_law(instance, law)
     rule = stopping_of(stopping, instance.family)
     changes = None if drift is None else Drift.of(drift)
     if changes is not None:
@@ -219,6 +212,25 @@ def make_scenario(
     )
     scenario.experiment()  # checks the rest
     return scenario
+
+
+def _checked_law(instance: Instance, law: Law | Form | None) -> Law | None:
+    """The law of the rewards, None for that of the family; an error if such rewards cannot be drawn."""
+    if isinstance(instance.family, Poisson) and instance.means.max() > MAX_POISSON_MEAN:
+        raise ValueError(f"means must be at most {MAX_POISSON_MEAN:g} to simulate Poisson arms")
+    instance.family.problem(instance.means)  # refuses variances that are neither known nor guessed
+    if law is None:
+        return None
+    other = Law.of(law)
+    other.check(instance.family, instance.means)
+    return other
+
+
+def _checked_deltas(deltas: float | Sequence[float]) -> tuple[float, ...]:
+    checked = tuple(confidence(delta) for delta in np.atleast_1d(np.asarray(deltas, dtype=object)))
+    if not checked or len(set(checked)) < len(checked):
+        raise ValueError(f"deltas must be one or more different numbers, got {deltas!r}")
+    return checked
 
 
 def _grid(trace: bool | Sequence[int], rounds: int) -> tuple[int, ...]:
