@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairbai.reproduction.past import edge
+from fairbai.reproduction.past import edge_cells
 from fairbai.reproduction.past.section import Section
 from fairbai.simulation import simulate_edges
 from tests.reproduction.conftest import SmallReport
@@ -20,14 +20,14 @@ def section(report: SmallReport) -> Section:
 
 def test_every_cell_has_a_row(section: Section) -> None:
     batches, settling = section.tables
-    assert len(batches.rows) == 2 * len(edge.WAYS) * len(edge.grid())
-    assert len(settling.rows) == 2 * len(edge.SETTLED)
+    assert len(batches.rows) == 2 * len(edge_cells.WAYS) * len(edge_cells.grid())
+    assert len(settling.rows) == 2 * len(edge_cells.SETTLED)
     assert all(len(row) == len(table.header) for table in section.tables for row in table.rows)
     assert {row[-1] for row in settling.rows} == {"0"}
 
 
 def test_a_row_is_that_of_its_runs(section: Section, report: SmallReport) -> None:
-    known, _ = edge.chosen()
+    known, _ = edge_cells.chosen()
     row = next(row for row in section.tables[0].rows if row[2:4] == ["16", "100"])
     runs, plain = (
         simulate_edges(known.instance, 0.01, batch, nodes, runs=report.runs, maximum_rounds=10_000_000)
@@ -44,9 +44,9 @@ def test_a_row_is_that_of_its_runs(section: Section, report: SmallReport) -> Non
 
 def test_the_figures_show_the_cells(section: Section) -> None:
     curves, rule = (picture.figure.axes for picture in section.pictures)
-    assert [len(axes.get_lines()) for axes in curves] == [len(edge.WAYS) * len(edge.NODES)] * 4
+    assert [len(axes.get_lines()) for axes in curves] == [len(edge_cells.WAYS) * len(edge_cells.NODES)] * 4
     line = next(iter(curves[0].get_lines()))
-    assert np.asarray(line.get_xdata()).tolist() == list(edge.BATCHES)
+    assert np.asarray(line.get_xdata()).tolist() == list(edge_cells.BATCHES)
     assert np.asarray(line.get_ydata())[0] == 1.0
     assert len(rule) == 2
 
