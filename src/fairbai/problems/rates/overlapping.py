@@ -95,6 +95,11 @@ class Overlapping(Constant):
     def _groups(self) -> tuple[Group, ...]:
         return tuple(group for group in self.groups if isinstance(group, Group))
 
+    @property
+    def group_floors(self) -> dict[tuple[int, ...], float]:
+        """The floor of every group, by the numbers of its arms."""
+        return {tuple(group.numbers): group.floor for group in self._groups}
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; groups are dictionaries."""
         return {**super().to_dict(), "groups": [group.to_dict() for group in self._groups]}

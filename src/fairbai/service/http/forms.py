@@ -269,10 +269,15 @@ class Plan(Asking):
     factors: Factors = None
     interactions: Interactions = None
     means: Annotated[list[Reward], Field(min_length=2, max_length=MAX_PLANNED)] | None = None
+    effects: dict[Label, dict[Label, Reward]] | None = Field(
+        None, description="with factors, instead of means: what each level adds to the baseline, by factor and level"
+    )
     difference: Annotated[Reward, Field(gt=0.0)] | None = Field(
         None, description="how much better the last arm is than all others; instead of means"
     )
-    baseline: Reward | None = Field(None, description="the mean of the other arms; with difference")
+    baseline: Reward | None = Field(
+        None, description="the mean of the other arms; with effects, that of levels that add nothing"
+    )
     delta: Annotated[float, Field(gt=0.0, lt=0.5)]
     rates: Rates = 0.0
     daily: Annotated[float, Field(ge=1e-6, le=1e12, allow_inf_nan=False)] | None = Field(
