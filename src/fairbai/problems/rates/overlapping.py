@@ -100,6 +100,11 @@ class Overlapping(Constant):
         """The floor of every group, by the numbers of its arms."""
         return {tuple(group.numbers): group.floor for group in self._groups}
 
+    def scaled(self, by: float) -> Self:
+        """The same floors, all larger or smaller by a factor."""
+        groups = [replace(group, floor=by * group.floor) for group in self._groups]
+        return replace(self, floor=by * np.asarray(self.floor), groups=groups)
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; groups are dictionaries."""
         return {**super().to_dict(), "groups": [group.to_dict() for group in self._groups]}
