@@ -234,7 +234,7 @@ def test_examples_in_the_help_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(Path("log.csv"), visitors=500)
-    text = help_of(capsys, command).replace("\\\n", "")
+    text = help_of(capsys, command)
     examples = [line.split(" >")[0].strip() for line in text.splitlines() if line.startswith("  fairbai ")]
     assert len(examples) >= 2
     for example in examples:

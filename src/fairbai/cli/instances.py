@@ -40,8 +40,7 @@ PLAN_EXAMPLES = """examples:
   fairbai plan --means 0.12 0.10 --arms new old --family bernoulli --json > plan.json
   fairbai plan --means 0.10 0.10 0.09 --family bernoulli --floors 0.1 --tolerance 10%
   fairbai plan --means 210 200 --arms new old --variance 900 --goal min --tolerance 5 --control old
-  fairbai plan --factors headline=a,b,c --factors picture=x,y,z --factors button=1,2 --variance 0.25 \\
-    --effects headline=b:0.15 picture=z:0.1 button=2:0.1 --baseline 0.4 --floors headline=0.2 button=1:0.4
+  fairbai plan --factors page=a,b,c button=1,2 --effects page=b:0.2 button=2:0.1 --variance 0.25 --floors page=0.2
   fairbai plan --from log.csv --arm variant --reward bought --floors 0.2 --per-day 5000
 
 With --from, the means come from a log, and the trials are a range: a log knows the means only roughly.
