@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 
 import fairbai as fb
 from fairbai.charts import logs
@@ -108,3 +109,19 @@ def test_figures_need_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(ImportError, match="figures need matplotlib"):
         found.save_html(tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
+
+
+def test_an_arm_has_one_colour_in_all_panels() -> None:
+    rng = np.random.default_rng(1)
+    arms = [f"arm {number}" for number in rng.integers(0, 8, 4000)]
+    found = fb.analyze({"arm": arms, "reward": rng.integers(0, 2, 4000).tolist()}).to_dict()
+    curves = {line.get_label(): line.get_color() for line in logs.picture("over_time", found).axes[0].get_lines()}
+    curves = {label: color for label, color in curves.items() if label.startswith("arm ")}
+    assert len(curves) == logs.MAX_CURVES
+    labels = [arm["arm"] for arm in found["arms"]]
+    points = [bar.lines[0].get_color() for bar in logs.picture("means", found).axes[0].containers]
+    means = dict(zip(labels, points, strict=True))
+    faces = [to_hex(bar.get_facecolor()).upper() for bar in logs.picture("shares", found).axes[0].patches]
+    shares = dict(zip(labels, faces, strict=True))
+    assert {label: means[label] for label in curves} == curves
+    assert {label: shares[label] for label in curves} == {label: color.upper() for label, color in curves.items()}

@@ -12,7 +12,7 @@ from tests.browser.visitor import Site, play, saved
 def test_from_the_plan_to_the_report(site: Site, tmp_path: Path) -> None:
     visitor = site.visitor()
     page = visitor.open("/plan")
-    page.get_by_label("Name").fill("Checkout button")
+    page.get_by_label("Name", exact=True).fill("Checkout button")
     page.get_by_label("Number of arms", exact=True).fill("3")
     page.get_by_label("Smallest difference that matters").check()
     page.get_by_label("Mean of the other arms", exact=True).fill("10")

@@ -37,7 +37,7 @@ def test_the_list_shows_winners_leaders_and_best_guesses(site: Site) -> None:
     page = visitor.open("/experiments?search=best%3A")
     expected = {
         "decided": ("Decided", f"bwinner{SURE}", r"100\s%"),
-        "heuristic": ("Decided", "bwinnernot proved", r"100\s%"),
+        "heuristic": ("Decided, not proved", "banswernot proved", r"100\s%"),
         "closed later": ("Decided, closed", f"bwinner{SURE}", r"100\s%"),
         "ahead": ("Running", r"[ab]ahead.+ so far", r"\d+\s%"),
         "guess": ("Closed without a decision", "[ab]best guessno decision, .+", "not enough"),

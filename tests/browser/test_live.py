@@ -1,4 +1,5 @@
 import random
+import re
 
 import pytest
 from playwright.sync_api import expect
@@ -84,8 +85,29 @@ def test_doubts_are_shown(site: Site) -> None:
     expect(page.locator("#doubts")).to_contain_text("times the variance of Gaussian rewards of variance 1")
     expect(page.locator("#sentence")).to_contain_text("looks best, but without the 95 % confidence")
     expect(page.locator("#stop")).to_have_text("decision in doubt")
+    expect(page.locator("#state")).to_have_text("Decided, not proved")
+    expect(page.locator("#arms")).to_contain_text("answer, not proved")
     page.get_by_role("link", name="Audit").click()
     expect(page.locator("#promised")).to_contain_text("not proved, as the rewards contradict the declared family")
+    visitor.check()
+
+
+def test_shares_are_of_the_trials_in_which_an_arm_was_available(site: Site) -> None:
+    queues = {"sampling": "virtual_queues", "rates": 0.25, "delta": 1e-6, "seed": 1}
+    experiment = site.client.create("available", ["a", "b", "c"], family="bernoulli", **queues)
+    for number in range(40):
+        some = ["a", "b"] if number % 2 else ["a", "b", "c"]
+        ticket = site.client.ask(experiment, available=some)[0]
+        site.client.tell(experiment, {ticket.ticket: 0.0})
+    (arm,) = [one for one in site.client.status(experiment)["arms"] if one["arm"] == "c"]
+    assert arm["available"] == 20
+    visitor = site.visitor()
+    for path in ("", "/audit"):
+        page = visitor.open(f"/experiments/{experiment}{path}")
+        row = page.locator("tr", has_text=re.compile("^c"))
+        expect(row).to_contain_text(f"{100 * arm['assigned'] / 20:g}\u202f%")
+    visitor.open(f"/experiments/{experiment}")
+    expect(page.locator("#share-head")).to_have_text("Share while available")
     visitor.check()
 
 

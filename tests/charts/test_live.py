@@ -1,5 +1,6 @@
 """The charts of a live experiment."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import plotly.graph_objects as go
@@ -7,6 +8,7 @@ import pytest
 
 from fairbai.charts.colors import BLUE, VERMILLION
 from fairbai.charts.live import figures
+from fairbai.charts.look import time_axis
 
 
 def arm(name: str, **changes: Any) -> dict[str, Any]:
@@ -55,6 +57,33 @@ def test_plotly_takes_them() -> None:
 def test_ceilings_are_drawn_where_there_are_some() -> None:
     found = drawn(arms=[arm("a", ceiling=0.5), arm("b")])
     assert [trace["name"] for trace in found["shares"]["data"]] == ["share", "floor", "ceiling"]
+
+
+def test_shares_are_of_the_trials_in_which_an_arm_was_available() -> None:
+    found = drawn(arms=[arm("a", available=100), arm("b", available=60), arm("c", assigned=0, available=0)])
+    assert found["shares"]["data"][0]["y"] == pytest.approx([50.0, 500 / 6, 0.0])
+    assert found["shares"]["layout"]["yaxis"]["title"]["text"] == "Share of the trials while available (%)"
+    assert drawn()["shares"]["layout"]["yaxis"]["title"]["text"] == "Share of trials (%)"
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"proved": True}, "best arm"),
+        ({"proved": False}, "answer, not proved"),
+        ({"proved": False, "doubts": [{"after_decision": False}]}, "answer, not proved"),
+        ({"proved": False, "doubts": [{"after_decision": True}]}, "best arm"),
+    ],
+)
+def test_a_decision_that_is_not_proved_is_no_best_arm(changes: dict[str, Any], name: str) -> None:
+    assert drawn(decided=True, stopped=True, **changes)["means"]["data"][0]["name"] == name
+
+
+@pytest.mark.parametrize(("seconds", "ticks"), [(3, 3), (59, 3), (3600, 5)])
+def test_ticks_with_seconds_are_few(seconds: int, ticks: int) -> None:
+    start = datetime(2025, 5, 1, tzinfo=UTC)
+    times = [(start + timedelta(seconds=place)).isoformat() for place in (0, seconds)]
+    assert time_axis(times)["nticks"] == ticks
 
 
 def test_means_have_their_intervals() -> None:

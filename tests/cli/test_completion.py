@@ -33,7 +33,7 @@ def offered(script: str, *words: str) -> list[str]:
         ("keys ", "create list rotate revoke"),
         ("keys create --role ", "admin writer reader"),
         ("keys create --role writer --na", "--name"),
-        ("solve --f", "--file --family --floors"),
+        ("solve --f", "--file --family --floors --factors"),
         ("solve --family b", "bernoulli bounded"),
         ("solve --rates inv", "inverse_gap"),
         ("solve --file ", ""),  # bash itself offers files where a script offers nothing

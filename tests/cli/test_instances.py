@@ -13,7 +13,7 @@ import pytest
 
 import fairbai as fb
 from examples.mismatched_log import write
-from fairbai.cli.instances import KEYS
+from fairbai.cli.questions import KEYS
 from fairbai.planning.expected import trials_until_stop
 from fairbai.problems.short_forms import FAMILY_MISSING
 from tests.cli.commands import Capture, complaint, help_of, report, run
@@ -246,9 +246,12 @@ def test_examples_in_the_help_run(
 @pytest.mark.parametrize("command", ["solve", "plan"])
 def test_file_in_the_help_runs(capsys: Capture, toml: Callable[[str], str], command: str) -> None:
     text = help_of(capsys, command)
-    keys = [line.strip() for line in text.splitlines() if line.startswith("  ") and " = " in line]
-    assert {key.split(" = ")[0] for key in keys} == set(KEYS)
-    assert run(capsys, command, "--file", toml("\n".join(keys)))
+    named = set()
+    for part in text.split("\na file for ")[1:]:
+        keys = [line.strip() for line in part.splitlines() if line.startswith("  ") and " = " in line]
+        named |= {key.split(" = ")[0] for key in keys}
+        assert run(capsys, command, "--file", toml("\n".join(keys)))
+    assert named == set(KEYS)
 
 
 # Short forms
@@ -371,7 +374,8 @@ def test_trials_a_day_must_be_positive(capsys: Capture, rate: str) -> None:
         ("means = [1.0, 0.0", "question.toml"),
         (
             "floors = 3",
-            "question.toml may have the keys arms, means, family, rates, delta, tolerance, goal, control, got 'floors'",
+            "question.toml may have the keys arms, means, family, rates, delta, tolerance, goal, control, factors, "
+            "interactions, effects, baseline, got 'floors'",
         ),
         ("means = [1, 0]\narms = 3", "arms must be as many as means (2), got 3"),
         ("means = [1, 0]\narms = ['a', 'b']\nrates = { c = 0.1 }", "must be for an arm of 'a', 'b', got 'c'"),

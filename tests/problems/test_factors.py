@@ -115,3 +115,12 @@ def test_floors_by_factor_need_no_call() -> None:
     assert by_label.to_dict() == {"kind": "constant", "floor": [0.3, 0.0, 0.0, 0.0]}
     with pytest.raises(ValueError, match="would take 120 % of the trials"):
         fb.Instance(means, design, {"h": 0.6})
+
+
+def test_means_are_the_baseline_and_what_levels_add() -> None:
+    design = fb.factorial({"a": ["x", "y"], "b": [1, 2]}, interactions=[("a", "b")])
+    assert design.means({}).tolist() == [0.0, 0.0, 0.0, 0.0]
+    means = design.means({"a": {"y": 1.0}, "b": {2: 0.5}, "a × b": {"y / 2": 0.25}}, 2.0)
+    assert means.tolist() == [2.0, 2.5, 3.0, 3.75]
+    with pytest.raises(ValueError, match="effects must be by factor and level, such as"):
+        design.means({"a": 1.0})  # type: ignore[dict-item]

@@ -136,6 +136,41 @@ def test_a_plan_can_be_started(client: Local) -> None:
     assert "means must be as many as arms (6), got 4" in wrong.text
 
 
+def test_a_plan_takes_effects_instead_of_means(client: Local) -> None:
+    form = {name: value for name, value in FORM.items() if name not in ("name", "seed")}
+    form |= {"rates": {"headline": 0.2, "button": {"go": 0.3}}}
+    effects = {"headline": {"new": 0.6}, "button": {"try": 0.5, "go": 0.2}}
+    plan = client.post("/v1/plan", json={**form, "effects": effects, "baseline": 1.0}).json()
+    assert plan["best"] == "new / try"
+    assert [arm["mean"] for arm in plan["allocation"]] == pytest.approx([1.0, 1.5, 1.2, 1.6, 2.1, 1.8])
+    assert [(one["factor"], one["level"], one["floor"]) for one in plan["levels"]] == [
+        *[("headline", "old", 0.2), ("headline", "new", 0.2)],
+        *[("button", "buy", 0.0), ("button", "try", 0.0), ("button", "go", 0.3)],
+    ]
+    assert sum(one["share"] for one in plan["levels"][:2]) == pytest.approx(1.0)
+    means = [arm["mean"] for arm in plan["allocation"]]
+    assert plan["trials"] == client.post("/v1/plan", json={**form, "means": means}).json()["trials"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"effects": {"footer": {"a": 1.0}}}, "effects must be of 'headline' and 'button', got 'footer'"),
+        ({"effects": {"button": {"a": 1.0}}}, "effects of button must be of 'buy', 'try' and 'go', got 'a'"),
+        ({"effects": {}, "means": [1.0] * 6}, "means follow from effects: give one of them"),
+        ({"effects": {}, "difference": 1.0}, "effects must stand alone"),
+        ({"effects": {}, "factors": None, "arms": ["a", "b"]}, "effects need factors"),
+        ({}, "means must be given, or difference and baseline, or with factors effects"),
+        ({"effects": {"button": {"try": 1.0}}, "rates": {"footer": 0.1}}, "floors must be by factor"),
+    ],
+)
+def test_effects_that_are_refused(client: Local, changes: dict[str, Any], message: str) -> None:
+    form = {name: value for name, value in FORM.items() if name not in ("name", "seed")}
+    response = client.post("/v1/plan", json={**form, **changes})
+    assert response.status_code == 422
+    assert message in response.text
+
+
 def test_interactions_and_other_features(client: Local) -> None:
     at = created(client, interactions=[["headline", "button"]])
     assert len(client.get(at).json()["effects"]) == 2 + 3 + 6

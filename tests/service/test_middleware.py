@@ -179,6 +179,18 @@ def test_service_that_cannot_write_is_not_ready(tmp_path: Path) -> None:
         assert client.get("/healthz").status_code == 200
 
 
+def test_openapi_takes_arms_or_factors(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        schemas = client.get("/openapi.json").json()["components"]["schemas"]
+        for name in ("Experiment", "Plan"):
+            assert "arms" not in schemas[name]["required"]
+            assert [one["required"] for one in schemas[name]["anyOf"]] == [["arms"], ["factors"]]
+        for example in schemas["Experiment"]["examples"]:
+            assert client.post("/v1/experiments", json=example).status_code == 201
+        neither = {"name": "none", "delta": 0.05, "family": "bernoulli"}
+        assert client.post("/v1/experiments", json=neither).status_code == 422
+
+
 def test_openapi_describes_every_call(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
         document = client.get("/openapi.json").json()

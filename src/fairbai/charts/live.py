@@ -48,7 +48,7 @@ def shares_figure(status: Answer) -> Figure:
             "type": "bar",
             "name": "share",
             "x": names,
-            "y": [percent(arm["share"]) for arm in arms],
+            "y": [percent(_share(arm)) for arm in arms],
             "marker": {"color": BLUE},
             "hovertemplate": "%{x}: %{y:.2f} %<extra></extra>",
         },
@@ -58,7 +58,13 @@ def shares_figure(status: Answer) -> Figure:
         data.append(limit_trace("ceiling", names, [percent(arm["ceiling"]) for arm in arms], VERMILLION))
     nothing = not any(arm["share"] or arm["floor"] for arm in arms)  # whose axis would have ticks at 0.2 % and so on
     extent = {"range": [0.0, 100.0]} if nothing else {"rangemode": "tozero"}
-    return figure(data, arms_axis(len(status["arms"])), axis("Share of trials (%)", **extent))
+    title = "Share of the trials while available (%)" if "available" in status["arms"][0] else "Share of trials (%)"
+    return figure(data, arms_axis(len(status["arms"])), axis(title, **extent))
+
+
+def _share(arm: Answer) -> float:
+    """The share of an arm; of the trials in which it was available, if some arm was not in all of them."""
+    return float(arm["assigned"] / max(1, arm["available"]) if "available" in arm else arm["share"])
 
 
 def means_figure(status: Answer) -> Figure:
@@ -97,7 +103,8 @@ Named = list[tuple[str, Answer]]
 def _groups(status: Answer, named: Named) -> list[tuple[str, str, str, Named]]:
     """Arms with a mean, by their place in the race: name, colour and symbol of each group, and its arms."""
     best, known = status["recommendation"], [(label, arm) for label, arm in named if arm["mean"] is not None]
-    leader = "best arm" if status["decided"] else "best guess" if status["stopped"] else "best so far"
+    answer = "best arm" if _sound(status) else "answer, not proved"
+    leader = answer if status["decided"] else "best guess" if status["stopped"] else "best so far"
     groups = [(leader, GREEN, "diamond", [(label, arm) for label, arm in known if arm["arm"] == best])]
     others = [(label, arm) for label, arm in known if arm["arm"] != best]
     if status.get("candidates") is None:
@@ -107,6 +114,13 @@ def _groups(status: Answer, named: Named) -> list[tuple[str, str, str, Named]]:
     others_left = "not excluded" if status["decided"] else "still in the race"
     ruled = [(others_left, BLUE, "circle", left), ("excluded", GREY, "x", out)]
     return groups + [group for group in ruled if group[3]]
+
+
+def _sound(status: Answer) -> bool:
+    """Whether the decision is proved; doubts that came after it stand beside it."""
+    doubts = status.get("doubts", ())
+    late = bool(doubts) and all(doubt["after_decision"] for doubt in doubts)
+    return late or bool(status.get("proved", True))
 
 
 def _scale(status: Answer) -> tuple[float, str]:

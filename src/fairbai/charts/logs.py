@@ -18,8 +18,6 @@ Panel = Callable[["Axes", Form], None]
 MAX_LABEL = 18  # characters
 MAX_CURVES = 6  # arms, those with the most trials
 BAND: dict[str, Any] = {"alpha": 0.15, "linewidth": 0.0}
-LEADER: dict[str, Any] = {"color": style.GREEN, "marker": "D"}
-OTHER: dict[str, Any] = {"color": style.BLUE, "marker": "o"}
 LIMIT: dict[str, Any] = {"color": style.VERMILLION, "linestyle": "--", "linewidth": 1.0}
 
 
@@ -57,11 +55,12 @@ def picture(name: str, form: Form) -> "Figure":
 def means(axes: "Axes", form: Form) -> None:
     """The mean of every arm with its interval."""
     scale, title = _unit(form)
-    arms = _chosen(form)
+    arms, colors = _chosen(form), _colors(form)
     for place, arm in enumerate(arms):
         if arm["mean"] is None:
             continue
-        look: dict[str, Any] = {"linestyle": "none", "capsize": 2.5, **(LEADER if arm["leads"] else OTHER)}
+        marker, color = "D" if arm["leads"] else "o", colors.get(arm["arm"], style.BLACK)
+        look: dict[str, Any] = {"linestyle": "none", "capsize": 2.5, "marker": marker, "color": color}
         middle = scale * arm["mean"]
         ends = [middle if end is None else scale * end for end in arm["interval"]]
         reach = [[max(0.0, middle - ends[0])], [max(0.0, ends[1] - middle)]]
@@ -75,7 +74,8 @@ def means(axes: "Axes", form: Form) -> None:
 def shares(axes: "Axes", form: Form) -> None:
     """The share of every arm, with a mark at the one that was declared."""
     arms, ratio_form = _chosen(form), form["sample_ratio"]
-    colors = [style.GREEN if arm["leads"] else style.SKY for arm in arms]
+    known_colors = _colors(form)
+    colors = [known_colors.get(arm["arm"], style.GREY) for arm in arms]
     axes.barh(range(len(arms)), [100 * arm["share"] for arm in arms], 0.6, color=colors, edgecolor=style.BLACK)
     declared = None if ratio_form is None else ratio_form["shares"]
     if declared is not None:
@@ -92,9 +92,9 @@ def shares(axes: "Axes", form: Form) -> None:
 
 def evidence(axes: "Axes", form: Form) -> None:
     """The evidence as it grew, in per cent of what is needed."""
-    curves = [("if every arm keeps its mean", form["evidence"], style.BLUE, "-")]
+    curves = [("if every arm keeps its mean", form["evidence"], style.BLACK, "-")]  # no arm has it
     if form["drift_proof"] is not None:
-        curves.append(("whatever the drift", form["drift_proof"], style.GREEN, "-."))
+        curves.append(("whatever the drift", form["drift_proof"], style.GREY, "-."))
     top = 100.0
     for label, found, color, line in curves:
         x = _x(found["path"])
@@ -129,8 +129,7 @@ def ratio(axes: "Axes", form: Form) -> None:
 def over_time(axes: "Axes", form: Form) -> None:
     """The averages of the arms with bands, whatever the drift; without probabilities, the means of ten parts."""
     scale, title = _unit(form)
-    order = sorted(range(len(form["arms"])), key=lambda arm: -form["arms"][arm]["trials"])
-    chosen = sorted(order[:MAX_CURVES])
+    chosen = _curves(form)
     for arm, look in zip(chosen, style.looks(len(chosen)), strict=True):
         label = _short(form["arms"][arm]["arm"])
         if form["drift_proof"] is None:
@@ -170,6 +169,18 @@ def _unit(form: Form) -> tuple[float, str]:
 def _chosen(form: Form) -> list[Form]:
     """The arms that fit, those with the most trials."""
     return [form["arms"][arm] for arm in largest([arm["trials"] for arm in form["arms"]])]
+
+
+def _curves(form: Form) -> list[int]:
+    """The numbers of the arms that have a curve, those with the most trials."""
+    order = sorted(range(len(form["arms"])), key=lambda arm: -form["arms"][arm]["trials"])
+    return sorted(order[:MAX_CURVES])
+
+
+def _colors(form: Form) -> dict[Any, str]:
+    """The colour of every arm that has a curve, the same in all panels."""
+    chosen = _curves(form)
+    return {form["arms"][arm]["arm"]: look.color for arm, look in zip(chosen, style.looks(len(chosen)), strict=True)}
 
 
 def _short(label: Any) -> str:

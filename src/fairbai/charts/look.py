@@ -17,6 +17,7 @@ MAX_TICKS = 5  # one per count; plotly.js would put fractions between them
 
 MINUTE, DAY = 60_000, 86_400_000  # ms, the unit of plotly.js
 SHORT = timedelta(seconds=10)  # a time that would be cut into parts of seconds
+WITH_SECONDS = timedelta(minutes=5)  # a time whose ticks have seconds: on a phone there is no room for more than three
 TIME_TICKS = [  # by the distance of two ticks; the second line appears only where it changes
     {"dtickrange": [None, MINUTE - 1], "value": "%H:%M:%S\n%-d %b"},
     {"dtickrange": [MINUTE, DAY - 1], "value": "%H:%M\n%-d %b"},
@@ -56,6 +57,8 @@ def time_axis(times: Sequence[str]) -> dict[str, Any]:
     ticks: dict[str, Any] = {"tickformatstops": TIME_TICKS, "tickangle": 0, "nticks": 5}
     if times:
         first, last = (datetime.fromisoformat(times[end]) for end in (0, -1))
+        if last - first < WITH_SECONDS:
+            ticks["nticks"] = 3
         if last - first < SHORT:
             middle = first + (last - first) / 2
             ticks["range"] = [(middle + side * SHORT).isoformat() for side in (-1, 1)]

@@ -11,10 +11,12 @@ from fairbai.charts.colors import BLACK, BLUE, GREY, ORANGE, VERMILLION
 from fairbai.charts.look import Figure, arms_axis, axis, figure, largest, limit_trace, percent, shown
 from fairbai.planning import Plan
 from fairbai.planning.expected import Forecast
-from fairbai.problems.rates import Bounded, Constant, Rate
+from fairbai.problems.rates import Bounded, Constant, Overlapping, Rate
 from fairbai.stopping import Heuristic
 
 POINTS = 33  # of the curve
+FEW_POINTS = 9  # with structure, where a solution takes much longer
+MAX_SCALE = 2.0  # of floors that may overlap, if they allow as much
 
 
 def figures(found: Plan) -> dict[str, Figure]:
@@ -111,6 +113,8 @@ class _Scale:
             return cls(rates, float(rates.p0), 1.0, "Sum of the floors (% of trials)")
         if not isinstance(rates, Constant):
             return None
+        if isinstance(rates, Overlapping):
+            return cls(rates, 1.0, MAX_SCALE, "Floors (% of those in this plan)")
         floors = rates.floors(np.zeros(arms))
         if floors.min() == floors.max():
             return cls(rates, float(floors[0]), 1.0 / arms, "Floor of each arm (% of trials)")
@@ -120,6 +124,8 @@ class _Scale:
         """The rates at a place on the axis."""
         if not isinstance(self.rates, Constant):
             return replace(self.rates, p0=x)  # type: ignore[call-arg]
+        if isinstance(self.rates, Overlapping):
+            return self.rates.scaled(x)
         floors = self.rates.floors(np.zeros(arms))
         scaled = np.full(arms, x) if floors.min() == floors.max() else floors * (x / self.chosen)
         if isinstance(self.rates, Bounded):  # floors cannot be above ceilings
@@ -129,8 +135,8 @@ class _Scale:
 
 def _curve(found: Plan, scale: _Scale) -> list[tuple[float, float, float]]:
     """Places on the axis, with the expected trials of the proved and of the heuristic stop."""
-    arms = found.instance.means.size
-    places = sorted({*np.linspace(0.0, scale.end * (1.0 - 1e-9), POINTS).tolist(), min(scale.chosen, scale.end)})
+    arms, points = found.instance.means.size, FEW_POINTS if found.instance.family.structured else POINTS
+    places = sorted({*np.linspace(0.0, scale.end * (1.0 - 1e-9), points).tolist(), min(scale.chosen, scale.end)})
     rules = (found.stopping, Heuristic())
     forecasts = [Forecast(found.instance, rule, found.delta) for rule in rules]
     curve = []

@@ -3,8 +3,8 @@
 import argparse
 import math
 
-from fairbai.cli.instances import asked_of, question
 from fairbai.cli.printing import print_json
+from fairbai.cli.questions import asked_of, question
 from fairbai.cli.studies import COMPARED
 from fairbai.planning import plan
 from fairbai.simulation.comparison import compare_rules, rules_named

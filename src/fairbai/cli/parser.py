@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fairbai import __version__
-from fairbai.cli import completion, doctor, instances, keys, logs, service, studies, warm
+from fairbai.cli import completion, doctor, factors, instances, keys, logs, service, studies, warm
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ GROUPS = {
             "the best division of trials among arms with floors, and the price of the floors",
             instances.add_instance,
             instances.run_solve,
-            instances.SOLVE_EXAMPLES + instances.FILE_HELP,
+            instances.SOLVE_EXAMPLES + instances.FILE_HELP + factors.FACTORS_HELP,
         ),
         Command(
             "plan",
             "how many trials and days an experiment will take, with its floors and without",
             instances.add_plan,
             instances.run_plan,
-            instances.PLAN_EXAMPLES + instances.FAMILY_HELP + instances.FILE_HELP,
+            instances.PLAN_EXAMPLES + instances.FAMILY_HELP + instances.FILE_HELP + factors.FACTORS_HELP,
         ),
     ],
     "after an experiment": [

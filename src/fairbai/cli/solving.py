@@ -2,17 +2,19 @@
 
 import argparse
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fairbai.cli.instances import asked_of, question, rates_given
 from fairbai.cli.logs import analyzed
 from fairbai.cli.printing import print_json, print_table
+from fairbai.cli.questions import asked_of, question, rates_given
 from fairbai.planning import plan
 from fairbai.planning.expected import Forecast
 from fairbai.planning.plan import described_instance
 from fairbai.planning.text import count
 from fairbai.problems import Instance
 from fairbai.problems.checks import confidence
+from fairbai.problems.factor_forms import KEYS as FACTOR_KEYS
 from fairbai.problems.labels import labels_for
 from fairbai.problems.question import question_of
 from fairbai.problems.short_forms import arms_of, family_of, rates_of
@@ -23,8 +25,8 @@ ESTIMATE_NOTE = "with the threshold log((1 + log t) / delta), which is not prove
 
 def print_solution(options: argparse.Namespace) -> None:
     """Print the allocation of an instance beside its floors."""
-    form = question(options)
-    family = family_of(form.get("family", "gaussian"))
+    form = question(options, family="gaussian")
+    family = family_of(form["family"])
     labels = labels_for(arms_of(form.get("arms"), family), form["means"])
     asked = question_of(form.get("goal", "max"), form.get("tolerance"), form.get("control"), labels)
     rates = rates_of(form.get("rates"), labels, family)
@@ -38,11 +40,10 @@ def print_solution(options: argparse.Namespace) -> None:
     answer, arms = "best arm" if asked.plain else "answer", f"{instance.means.size} {instance.family.kind} arms"
     print(f"{answer} {labels[report['best_arm']]} of {arms}\n")
     _print_arms(report, limited=instance.limits is not None)
-    for group in instance.rates.to_dict().get("groups", ()):
-        share = sum(report["arms"][arm]["weight"] for arm in group["arms"])
-        names = ", ".join(str(labels[arm]) for arm in group["arms"])
-        limits = [f"{limit} {group[limit]:.4f}" for limit in ("floor", "ceiling") if limit in group]
-        print(f"arms {names} together: {share:.4f}, {', '.join(limits)}\n")
+    if "levels" in report:
+        _print_levels(report)
+    else:
+        _print_groups(report, instance.rates.to_dict().get("groups", ()), labels)
     bound = f"at most {report['price_upper_bound']:.4g}"
     print_table(
         None,
@@ -76,6 +77,21 @@ def _print_arms(report: dict[str, Any], limited: bool) -> None:
     )
 
 
+def _print_groups(report: dict[str, Any], groups: Iterable[dict[str, Any]], labels: Sequence[str | int]) -> None:
+    for group in groups:
+        share = sum(report["arms"][arm]["weight"] for arm in group["arms"])
+        names = ", ".join(str(labels[arm]) for arm in group["arms"])
+        limits = [f"{limit} {group[limit]:.4f}" for limit in ("floor", "ceiling") if limit in group]
+        print(f"arms {names} together: {share:.4f}, {', '.join(limits)}\n")
+
+
+def _print_levels(report: dict[str, Any]) -> None:
+    """The table with one row per level of a factor."""
+    levels = report["levels"]
+    rows = [[one["factor"], one["level"], f"{one['floor']:.4f}", f"{one['weight']:.4f}"] for one in levels]
+    print_table(["factor", "level", "floor p", "w*_p"], rows, words=2)
+
+
 def _add_estimate(report: dict[str, Any], instance: Instance) -> None:
     """About how many trials with the heuristic threshold, which needs no parameters."""
     forecast = Forecast(instance, Heuristic(), report["delta"])
@@ -88,7 +104,7 @@ def _add_estimate(report: dict[str, Any], instance: Instance) -> None:
 
 def print_next_plan(options: argparse.Namespace) -> None:
     """Print how many trials an experiment will take whose means come from a log."""
-    for name in ("means", "arms", "file"):
+    for name in ("means", "arms", "file", *FACTOR_KEYS):
         if getattr(options, name) is not None:
             raise ValueError(f"--{name} and --from cannot be given together: the log has the arms and their means")
     _check_per_day(options)

@@ -8,7 +8,7 @@ import numpy as np
 from fairbai.experiment.procedure import Procedure
 from fairbai.kernels import state as rows
 from fairbai.problems.factors import Factorial
-from fairbai.problems.rates import Group, Overlapping, Rate
+from fairbai.problems.rates import Overlapping
 from fairbai.stopping import LinearMixture
 
 
@@ -48,16 +48,9 @@ def level_effects(procedure: Procedure) -> tuple[LevelEffect, ...]:
     found, ends = mixture.contrasts(family, counts, told, procedure.delta, contrasts)
     if not procedure.proved or procedure.doubts.found:
         ends = np.tile([-math.inf, math.inf], (len(contrasts), 1))
-    floors = _floors(one.rates)
+    floors = one.rates.group_floors if isinstance(one.rates, Overlapping) else {}
     listed = []
     for effect, estimate, (low, high) in zip(family.effects, found.tolist(), ends.tolist(), strict=True):
         trials, floor = int(assigned[list(effect.arms)].sum()), floors.get(effect.arms, 0.0)
         listed.append(LevelEffect(effect.factor, effect.level, estimate, low, high, trials, floor))
     return tuple(listed)
-
-
-def _floors(rates: Rate) -> dict[tuple[int, ...], float]:
-    """The floors of groups of arms."""
-    if not isinstance(rates, Overlapping):
-        return {}
-    return {tuple(group.numbers): group.floor for group in rates.groups if isinstance(group, Group)}

@@ -11,6 +11,7 @@ from fairbai.allocation import Allocation, PriceOfFairness, lower_bound, price_o
 from fairbai.experiment.defaults import default_sampling
 from fairbai.planning.duration import Duration, duration
 from fairbai.planning.expected import Forecast, design_trials
+from fairbai.planning.levels import levels_of
 from fairbai.planning.text import described
 from fairbai.problems import Bernoulli, Instance
 from fairbai.problems.checks import Numbers, confidence, number
@@ -143,7 +144,7 @@ class Plan:
 def described_instance(instance: Instance, delta: float, labels: Sequence[str | int]) -> dict[str, Any]:
     """What can be said of an instance without a stopping rule, ready for JSON."""
     best, price = solve(instance), price_of_fairness(instance)
-    free = solve(instance.with_rates(None))
+    free, levels = solve(instance.with_rates(None)), levels_of(instance, best.weights.tolist())
     columns = {
         "arm": list(labels),
         "mean": instance.means.tolist(),
@@ -167,6 +168,7 @@ def described_instance(instance: Instance, delta: float, labels: Sequence[str | 
         "price_upper_bound": price.upper_bound,
         "lower_bound": lower_bound(instance, delta),
         "arms": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+        **({"levels": [level._asdict() for level in levels]} if levels else {}),
     }
 
 

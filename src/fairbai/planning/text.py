@@ -3,6 +3,7 @@
 import math
 from typing import TYPE_CHECKING
 
+from fairbai.planning.levels import levels_of
 from fairbai.simulation.tables import aligned
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ MAX_IMPLIED = 5  # sentences about limits
 
 def described(plan: "Plan") -> str:
     """The report that a plan prints as."""
-    return "\n".join([*_sentences(plan), "", _table(plan), "", *_implied(plan), *_end(plan)])
+    return "\n".join([*_sentences(plan), "", _table(plan), "", *_levels(plan), *_implied(plan), *_end(plan)])
 
 
 def _sentences(plan: "Plan") -> list[str]:
@@ -58,6 +59,15 @@ def _table(plan: "Plan") -> str:
             for arm, label in enumerate(plan.labels)
         ],
     )
+
+
+def _levels(plan: "Plan") -> list[str]:
+    """A table of the levels, if there are factors."""
+    rows = [
+        [one.factor, one.level, f"{one.floor:.2%}", f"{one.weight:.2%}", count(plan.proved * one.weight)]
+        for one in levels_of(plan.instance, plan.fair.weights.tolist())
+    ]
+    return [aligned(["factor", "level", "floor", "share", "trials"], rows, words=2), ""] if rows else []
 
 
 def _implied(plan: "Plan") -> list[str]:

@@ -9,6 +9,7 @@ an experiment do not depend on the order of the levels, because any two such bas
 
 import itertools
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
@@ -23,6 +24,7 @@ from fairbai.problems.sentences import listed
 BETWEEN = " / "  # the levels of a combination, in its label
 MAX_COMBINATIONS = 10_000
 MAX_NUMBERS = 4_000_000  # in the features
+MAX_FLOAT = sys.float_info.max
 Level = str | int | float
 
 
@@ -118,6 +120,33 @@ class Factorial(Linear):
         found.polytope(len(self.arms), self.arms, names)
         return found
 
+    def means(self, effects: Mapping[str, Mapping[Level, float]], baseline: float = 0.0) -> Array:
+        """The means of all combinations: the baseline and what the levels of each add to it.
+
+        Args:
+            effects: By factor and level, or by interaction such as "headline × picture" and pair of levels such as
+                "old / cat". What is not named adds nothing.
+            baseline: The mean of a combination whose levels add nothing.
+
+        Example:
+            >>> design = factorial({"headline": ["old", "new"], "button": ["buy", "try"]})
+            >>> design.means({"headline": {"new": 0.25}, "button": {"try": 0.125}}, baseline=0.5)
+            array([0.5  , 0.625, 0.75 , 0.875])
+        """
+        if not isinstance(effects, Mapping) or not all(isinstance(levels, Mapping) for levels in effects.values()):
+            example = '{"button": {"try": 0.1}}'
+            raise ValueError(f"effects must be by factor and level, such as {example}, got {effects!r}")
+        known: dict[str, dict[str, tuple[int, ...]]] = {}
+        for one in self.effects:
+            known.setdefault(one.factor, {})[one.level] = one.arms
+        found = np.full(len(self.arms), _finite("baseline", baseline))
+        for factor, levels in effects.items():
+            _one_of("effects", factor, known)
+            for level, effect in levels.items():
+                _one_of(f"effects of {factor}", str(level), known[factor])
+                found[list(known[factor][str(level)])] += _finite(f"effect of {factor} {level!r}", effect)
+        return found
+
     def missing(self, columns: int) -> tuple[Array, ...]:
         """The features of every interaction of two factors that is not in the model, if they are at most so many."""
         places = dict(zip(self.factors, self._places().T, strict=True))
@@ -172,6 +201,15 @@ class Factorial(Linear):
                 found.append(Effect(" × ".join(names), level, frozen(contrast), tuple(arms)))
             start = end
         return found
+
+
+def _finite(name: str, value: Any) -> float:
+    return number(name, value, -MAX_FLOAT, MAX_FLOAT, "a finite number")
+
+
+def _one_of(name: str, given: str, known: Mapping[str, Any]) -> None:
+    if given not in known:
+        raise ValueError(f"{name} must be of {listed([repr(one) for one in known])}, got {given!r}")
 
 
 Block = tuple[tuple[str, ...], Array]

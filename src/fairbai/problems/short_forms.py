@@ -11,6 +11,7 @@ from fairbai.problems.factors import Factorial
 from fairbai.problems.families import Family
 from fairbai.problems.labels import some
 from fairbai.problems.rates import Bounded, Constant, Rate
+from fairbai.problems.sentences import listed
 
 FamilyForm = Family | Form | None
 RateForm = Rate | float | Numbers | Form | None
@@ -57,8 +58,10 @@ def rates_of(form: RateForm, labels: Sequence[Any] | None = None, family: Family
     if form is None:
         return Constant()
     if isinstance(form, Mapping):
-        if isinstance(family, Factorial) and form and all(name in family.factors for name in form):
-            return family.rates(form)
+        if isinstance(family, Factorial) and form and "kind" not in form:
+            if all(name in family.factors for name in form):
+                return family.rates(form)
+            _check_combinations(form, family)
         form = _in_order(form if isinstance(form.get("kind"), str) else {"kind": "constant", "floor": form}, labels)
     if isinstance(form, (Rate, dict, str)):
         rate = Rate.of(form)
@@ -66,6 +69,16 @@ def rates_of(form: RateForm, labels: Sequence[Any] | None = None, family: Family
     if isinstance(form, (bool, np.bool_)) or not isinstance(form, (int, float, np.number, Sequence, np.ndarray)):
         raise ValueError(f"rates must be a rate such as fairbai.rates.Constant(0.1), or floors, got {form!r}")
     return Constant(form)  # type: ignore[arg-type]  # it checks
+
+
+def _check_combinations(form: Mapping[str, Any], family: Factorial) -> None:
+    """Floors that are not by factor must be by combination."""
+    for name in form:
+        if name not in family.arms:
+            known = listed([repr(factor) for factor in family.factors])
+            raise ValueError(
+                f"floors must be by factor ({known}), or all by combination such as {family.arms[0]!r}, got {name!r}"
+            )
 
 
 def _in_order(form: Mapping[str, Any], labels: Sequence[Any] | None) -> dict[str, Any]:

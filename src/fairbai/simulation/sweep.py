@@ -10,14 +10,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from fairbai.experiment import Settling
+from fairbai.experiment.defaults import default_sampling
 from fairbai.experiment.settling import checked_settling
 from fairbai.problems.checks import whole
 from fairbai.problems.configured import Form
+from fairbai.problems.factor_forms import KEYS, written_out
 from fairbai.problems.instance import Instance
 from fairbai.problems.labels import labels_for
 from fairbai.problems.question import question_of
 from fairbai.problems.short_forms import arms_of, family_of, rates_of
-from fairbai.sampling import FairTopTwo, SamplingRule
+from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import chunks_of, run_chunks
 from fairbai.simulation.progress import progress_bar
 from fairbai.simulation.runs import Runs
@@ -175,19 +177,21 @@ def _read_plan(path: str | Path) -> dict[str, Any]:
         parts = {key: form[key] for key in ("stopping", "delta")}
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{path} is not a plan: give the output of fairbai plan --json, or a TOML file") from None
+    planned, stopping = _instance("plan", instance), StoppingRule.from_dict(parts["stopping"])
     return {
-        "instances": {"plan": _instance("plan", instance)},
-        "sampling": [FairTopTwo()],
-        "stopping": {"proved": StoppingRule.from_dict(parts["stopping"])},
+        "instances": {"plan": planned},
+        "sampling": [default_sampling(stopping, planned.rates, planned.means.size, planned.family)],
+        "stopping": {"proved": stopping},
         "deltas": parts["delta"],
         "settle": True,
     }
 
 
 def _instance(name: str, form: Any) -> Instance:
-    allowed = ("arms", "family", "rates", "tolerance", "goal", "control")
-    if not isinstance(form, dict) or "means" not in form or not form.keys() <= {"means", *allowed}:
-        raise ValueError(f"instance {name} must have means and may have {', '.join(allowed)}, got {form!r}")
+    allowed = ("arms", "family", "rates", "tolerance", "goal", "control", *KEYS)
+    if not isinstance(form, dict) or not {"means", "effects"} & form.keys() or not form.keys() <= {"means", *allowed}:
+        raise ValueError(f"instance {name} must have means or effects and may have {', '.join(allowed)}, got {form!r}")
+    form = written_out(form, default="gaussian")
     family = family_of(form.get("family", "gaussian"))
     labels = labels_for(arms_of(form.get("arms"), family), form["means"])
     asked = question_of(form.get("goal", "max"), form.get("tolerance"), form.get("control"), labels)

@@ -89,6 +89,16 @@ class Overlapping(Constant):
         centre = _centre(floors, members, group_floors)
         return Polytope(floors, frozen(members), frozen(group_floors), frozen(centre))
 
+    @property
+    def group_floors(self) -> dict[tuple[int, ...], float]:
+        """The floor of every group, by the numbers of its arms."""
+        return {tuple(group.numbers): group.floor for group in groups_of(self.groups)}
+
+    def scaled(self, by: float) -> Self:
+        """The same floors, all larger or smaller by a factor."""
+        groups = [replace(group, floor=by * group.floor) for group in groups_of(self.groups)]
+        return replace(self, floor=by * np.asarray(self.floor), groups=groups)
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; groups are dictionaries."""
         return {**super().to_dict(), "groups": [group.to_dict() for group in groups_of(self.groups)]}

@@ -130,6 +130,15 @@ class PlannedArm(Shape):
     share: float
 
 
+class PlannedLevel(Shape):
+    """A level of a factor."""
+
+    factor: str
+    level: str
+    floor: float
+    share: float
+
+
 class PlannedTrials(Shape):
     """Expected trials, or days."""
 
@@ -167,6 +176,7 @@ class Planned(Shape):
 
     best: str
     allocation: list[PlannedArm]
+    levels: list[PlannedLevel] | None = Field(None, description="with factors: every level of every factor")
     trials: PlannedTrials
     quantiles: Quantiles
     regret: PlannedRegret

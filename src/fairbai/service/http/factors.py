@@ -4,15 +4,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from fairbai.problems.factors import Factorial, factorial
+from fairbai.problems.factor_forms import design_of
+from fairbai.problems.factors import Factorial
 from fairbai.service.domain.costs import check_linear
 from fairbai.service.http.fields import MAX_ARMS, kind_of, wrong
 from fairbai.stopping import LinearMixture
-
-NOISE = (
-    "with factors, family must be gaussian with its variance, which is that of a reward of any combination; give "
-    "variance 0.25 for rewards from 0 to 1, such as clicks"
-)
 
 
 def written_out(form: Any) -> Any:
@@ -33,7 +29,7 @@ def written_out(form: Any) -> Any:
         return _with_stop(form)
     try:
         _check_size(factors, pairs)
-        design = factorial(factors, () if pairs is None else pairs, _variance(family))
+        design = design_of(factors, pairs, family)
         if form.get("arms") not in (None, list(design.arms)):  # a plan names them
             raise ValueError("arms follow from factors: give one of them")
         form |= {"arms": list(design.arms), "family": design.to_dict()}
@@ -58,14 +54,6 @@ def _with_stop(form: dict[str, Any]) -> dict[str, Any]:
     """The same with the stop for linear arms, if they are and no other is named."""
     linear = kind_of(form.get("family")) in ("linear", "factorial")
     return {"stopping": LinearMixture.kind, **form} if linear else form
-
-
-def _variance(family: Any) -> float:
-    form = family if isinstance(family, dict) else {"kind": family}
-    variance = form.get("variance", 1.0)
-    if form.get("kind") not in ("gaussian", "factorial") or not isinstance(variance, int | float):
-        raise ValueError(NOISE)
-    return variance
 
 
 def _rates(rates: Any, design: Factorial) -> dict[str, Any]:

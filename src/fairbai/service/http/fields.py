@@ -44,11 +44,16 @@ Retention = Annotated[str, Field(pattern=PATTERN), AfterValidator(checked_retent
 Flag = Annotated[str, Field(pattern=FLAG), AfterValidator(checked_flag)]
 Webhook = Annotated[str, Field(max_length=MAX_URL), AfterValidator(checked_url)]
 Floor = Annotated[float, Field(ge=0.0, le=1.0)]
-RATES = "one floor for all arms, one per arm, floors by label, or a kind with its parameters"
+RATES = "one floor for all arms, one per arm, floors by label (with factors: by factor), or a kind with its parameters"
+SHARE = {"type": "number", "minimum": 0.0, "maximum": 1.0}
+BY_LABEL = {  # levels of factors are written out before the check
+    "type": "object",
+    "additionalProperties": {"anyOf": [SHARE, {"type": "object", "additionalProperties": SHARE}]},
+}
 Rates = Annotated[
     Annotated[Floor, Tag("number")]
     | Annotated[list[Floor], Field(max_length=MAX_ARMS), Tag("list")]
-    | Annotated[dict[Label, Floor], Tag("labels")]
+    | Annotated[dict[Label, Floor], WithJsonSchema(BY_LABEL), Tag("labels")]
     | Annotated[Kind, Tag("kind")],
     Discriminator(lambda value: _tag(value), custom_error_type="rates", custom_error_message=f"must be {RATES}"),
     Field(description=RATES),

@@ -1,6 +1,7 @@
 """The bodies of requests, with their limits, as OpenAPI shows them."""
 
 import secrets
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
@@ -108,12 +109,23 @@ Interactions = Annotated[
 ]
 
 
+def _arms_or_factors(examples: list[dict[str, Any]]) -> Callable[[dict[str, Any]], None]:
+    """What the schema of a form with arms also says: factors may take their place."""
+
+    def change(schema: dict[str, Any]) -> None:
+        schema["required"].remove("arms")
+        with_factors = {"required": ["factors"], "properties": {"factors": {"type": "object"}}}
+        schema |= {"anyOf": [{"required": ["arms"]}, with_factors], "examples": examples}
+
+    return change
+
+
 class Experiment(Asking):
     """A new experiment. Families, rates and rules are named as in the Python library."""
 
     model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
+        json_schema_extra=_arms_or_factors(
+            [
                 {
                     "name": "checkout button",
                     "arms": ["green", "blue", "red"],
@@ -121,9 +133,16 @@ class Experiment(Asking):
                     "family": "bernoulli",
                     "rates": 0.1,
                     "lease": 3600,
-                }
+                },
+                {
+                    "name": "landing page",
+                    "factors": {"headline": ["old", "new"], "button": ["buy", "try"]},
+                    "delta": 0.05,
+                    "family": {"kind": "gaussian", "variance": 0.25},
+                    "rates": {"headline": 0.2, "button": {"try": 0.4}},
+                },
             ]
-        }
+        )
     )
 
     name: Label
@@ -246,8 +265,8 @@ class Plan(Asking):
     """What you expect of an experiment: the means, or the smallest difference worth detecting."""
 
     model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
+        json_schema_extra=_arms_or_factors(
+            [
                 {
                     "arms": ["green", "blue", "red"],
                     "means": [0.1, 0.12, 0.1],
@@ -258,7 +277,7 @@ class Plan(Asking):
                 },
                 {"arms": ["a", "b"], "difference": 0.02, "baseline": 0.1, "delta": 0.05, "family": "bernoulli"},
             ]
-        }
+        )
     )
 
     arms: Annotated[
@@ -269,10 +288,15 @@ class Plan(Asking):
     factors: Factors = None
     interactions: Interactions = None
     means: Annotated[list[Reward], Field(min_length=2, max_length=MAX_PLANNED)] | None = None
+    effects: dict[Label, dict[Label, Reward]] | None = Field(
+        None, description="with factors, instead of means: what each level adds to the baseline, by factor and level"
+    )
     difference: Annotated[Reward, Field(gt=0.0)] | None = Field(
         None, description="how much better the last arm is than all others; instead of means"
     )
-    baseline: Reward | None = Field(None, description="the mean of the other arms; with difference")
+    baseline: Reward | None = Field(
+        None, description="the mean of the other arms; with effects, that of levels that add nothing"
+    )
     delta: Annotated[float, Field(gt=0.0, lt=0.5)]
     rates: Rates = 0.0
     daily: Annotated[float, Field(ge=1e-6, le=1e12, allow_inf_nan=False)] | None = Field(

@@ -4,6 +4,8 @@ from typing import Any
 
 from fairbai.charts.plans import figures
 from fairbai.planning import Plan, plan
+from fairbai.problems.checks import Numbers
+from fairbai.problems.factor_forms import means_by
 from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.short_forms import family_of
 from fairbai.service.domain.ranges import check_scale
@@ -30,7 +32,11 @@ def _check_family(family: Family) -> None:
         raise ValueError(f"guess must be given to plan with an unknown variance, such as {example}")
 
 
-def _means(form: forms.Plan) -> list[float]:
+def _means(form: forms.Plan) -> Numbers:
+    if form.effects is not None:
+        if form.difference is not None:
+            raise ValueError("effects must stand alone, or difference and baseline without effects")
+        return means_by(form.means, form.effects, form.baseline, family_of(form.family))
     if form.means is not None:
         if form.difference is not None or form.baseline is not None:
             raise ValueError("means must stand alone, or difference and baseline without means")
@@ -38,7 +44,7 @@ def _means(form: forms.Plan) -> list[float]:
             raise ValueError(f"means must be as many as arms ({len(form.arms)}), got {len(form.means)}")
         return form.means
     if form.difference is None or form.baseline is None:
-        raise ValueError("means must be given, or difference and baseline")
+        raise ValueError("means must be given, or difference and baseline, or with factors effects")
     better = form.difference if form.goal == "max" else -form.difference
     return [form.baseline] * (len(form.arms) - 1) + [form.baseline + better]
 
@@ -57,6 +63,7 @@ def _answer(found: Plan, drifts: bool | None) -> dict[str, Any]:
     return {
         "best": found.best,
         "allocation": [{name: arm[key] for name, key in names.items()} for arm in form["arms"]],
+        **({"levels": [_level(one) for one in form["levels"]]} if "levels" in form else {}),
         "trials": {**form["trials"], "drift_proof": trials},
         "quantiles": form["quantiles"],
         "regret": form["regret"],
@@ -66,6 +73,10 @@ def _answer(found: Plan, drifts: bool | None) -> dict[str, Any]:
         "drifts": changes,
         "experiment": found.experiment | (_drift_proof(found) if changes else {}),
     }
+
+
+def _level(form: dict[str, Any]) -> dict[str, Any]:
+    return {"factor": form["factor"], "level": form["level"], "floor": form["floor"], "share": form["weight"]}
 
 
 def _drift_proof(found: Plan) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def _arms(status: Status) -> str:
             arm["arm"],
             f"{arm['assigned']:,}",
             f"{arm['observed']:,}",
-            percentage(arm["share"], 2),
+            percentage(arm["assigned"] / max(1, arm["available"]) if "available" in arm else arm["share"], 2),
             percentage(arm["floor"], 2),
             _number(arm.get("average", arm["mean"])),
             f"{_number(arm['interval'][0])} to {_number(arm['interval'][1])}",
@@ -132,7 +132,8 @@ def _arms(status: Status) -> str:
         for arm in status["arms"]
     ]
     reward = "Average reward" if "estimand" in status else "Mean reward"
-    return _table(["Arm", "Trials", "Rewards", "Share", "Floor", reward, "Interval", "Place"], rows)
+    share = "Share while available" if "available" in status["arms"][0] else "Share"
+    return _table(["Arm", "Trials", "Rewards", share, "Floor", reward, "Interval", "Place"], rows)
 
 
 def _effects(status: Status) -> str:

@@ -208,7 +208,8 @@ def _shares(status: Status) -> str:
     if short:
         one = short[0]
         more = f" (and {len(short) - 1} more)" if len(short) > 1 else ""
-        had = f"{percentage(one['share'])} of the trials but was guaranteed {percentage(one['floor'])}{of_these}"
+        share = one["assigned"] / max(1, one["available"]) if "available" in one else one["share"]
+        had = f"{percentage(share)} of the trials but was guaranteed {percentage(one['floor'])}{of_these}"
         return f"{quoted(one['arm'])}{more} got {had}"
     if all(lacking(arm, trials) <= ROUNDING for arm in status["arms"]):
         return f"every arm got at least its guaranteed {span(floors)}{of_these}"

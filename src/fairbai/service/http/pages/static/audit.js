@@ -2,7 +2,7 @@
 
 import { get, Problem, reason, signIn } from "./api.js";
 import { badge, complain, facts, find, make, row, say } from "./dom.js";
-import { age, confidence, count, decimal, known, moment, NONE, percent, plural, state, together } from "./format.js";
+import { age, confidence, count, decimal, known, moment, NONE, percent, plural, shareOf, state, together } from "./format.js";
 import { frame, missing } from "./frame.js";
 
 const id = location.pathname.split("/")[2];
@@ -35,7 +35,7 @@ const KINDS = { true: "good", false: "bad", null: "" };
 const COLUMNS = {
   Arm: ({ arm, arms }) => arm ?? arms.join(" and "),
   Trials: ({ assigned }) => count(assigned),
-  Share: ({ share }) => percent(share, 2),
+  Share: (arm) => percent(shareOf(arm), 2),
   Floor: ({ floor }) => percent(floor, 2),
   "Largest deficit (trials)": ({ behind }) => decimal(behind, 3),
   "Allowed deficit (trials)": ({ behind_allowed: allowed }) => decimal(allowed, 3),
@@ -47,12 +47,17 @@ const CEILINGS = {
   "Allowed excess (trials)": ({ above_allowed: allowed }) => decimal(allowed, 3),
 };
 
+/** Whether the decision is proved; doubts that came after it stand beside it. */
+function sound({ promise, doubts }) {
+  return promise.proved || (doubts.length > 0 && doubts.every(({ after_decision: late }) => late));
+}
+
 function show(audit) {
   document.title = `Audit of ${audit.name} · fairbai`;
   say(find("name"), `Audit of ${audit.name}`);
   const decided = audit.decided_after !== null;
   const [stopped, closed] = [decided || audit.state === "stopped", audit.state === "closed"];
-  find("state").replaceChildren(badge(...state({ ...audit, decided, stopped, closed })));
+  find("state").replaceChildren(badge(...state({ ...audit, decided, stopped, closed, proved: sound(audit) })));
   tell(find("verdict"), audit.verdict, KINDS[audit.kept]);
   find("verdict").classList.add("sentence");
   list(find("promised"), audit.promise.sentences);

@@ -17,6 +17,7 @@ import {
   NONE,
   percent,
   plural,
+  shareOf,
   state,
   together,
 } from "./format.js";
@@ -71,8 +72,8 @@ function show(status) {
   complain(find("problem"), null);
   document.title = `${status.name} · fairbai`;
   say(find("name"), status.name);
-  find("state").replaceChildren(badge(...state(status)));
-  find("standing").classList.toggle("good", status.decided && !doubted(status));
+  find("state").replaceChildren(badge(...state({ ...status, proved: sound(status) })));
+  find("standing").classList.toggle("good", status.decided && sound(status));
   find("standing").classList.toggle("warn", status.stopped && !status.decided);
   if (!status.decided && status.trials) say(find("sentence"), together(status.sentence));
   complain(find("question"), unusual(status) ? together(status.question) : null);
@@ -81,6 +82,7 @@ function show(status) {
   tiles(status);
   const family = status.config.family.kind;
   say(find("mean-head"), "estimand" in status ? "Average" : "Mean");
+  say(find("share-head"), shareName(status.arms));
   find("arms").replaceChildren(...status.arms.map((arm) => line(arm, family, status)));
   levels(status);
   permit();
@@ -166,6 +168,9 @@ const unusual = ({ goal, tolerance, control }) => goal === "min" || tolerance !=
 /** Whether there is a doubt, and was by the time of the decision. */
 const doubted = ({ doubts }) => doubts.some(({ after_decision: late }) => !late);
 
+/** Whether a decision is or would be proved; doubts that came after it stand beside it. */
+const sound = (status) => status.proved || (status.doubts.length > 0 && !doubted(status));
+
 /** What is in doubt, and what would suit the rewards better; null if there is nothing. */
 function remarks({ doubts, hints, sample_ratio: ratio }) {
   const when = ({ trial, after_decision: late }) => (late ? "after the decision" : `after ${plural(trial, "trial")}`);
@@ -184,18 +189,22 @@ function ending(status) {
   return proved ? "until a proved decision" : "until a heuristic decision";
 }
 
+const shareName = (arms) => (arms.some(({ available }) => known(available)) ? "Share while available" : "Share");
+
 function line(arm, family, status) {
   const cells = [named(arm, status), count(arm.assigned), count(arm.observed), count(arm.pending)];
   cells.push(mean(arm.average ?? arm.mean, family));
-  cells.push(known(arm.mean) ? interval(arm.interval, family) : "–", percent(arm.share, 2), percent(arm.floor, 2));
-  return row(LABELS, cells, [1, 2, 3, 4, 6, 7]);
+  cells.push(known(arm.mean) ? interval(arm.interval, family) : "–", percent(shareOf(arm), 2), percent(arm.floor, 2));
+  return row(LABELS.map((label) => (label === "Share" ? shareName(status.arms) : label)), cells, [1, 2, 3, 4, 6, 7]);
 }
 
 /** The label of an arm with its place in the race. */
-function named({ arm, candidate }, { recommendation: best, decided, stopped, control, switched_off: off }) {
+function named({ arm, candidate }, status) {
+  const { recommendation: best, decided, stopped, control, switched_off: off } = status;
+  const answer = () => (sound(status) ? badge("answer", "good") : badge("answer, not proved", "warn"));
   const marks = arm === control ? [badge("control")] : [];
   if (off.some(({ arm: name }) => name === arm)) marks.push(badge("switched off", "warn"));
-  else if (arm === best) marks.push(decided ? badge("answer", "good") : stopped ? badge("best guess", "warn") : badge("ahead"));
+  else if (arm === best) marks.push(decided ? answer() : stopped ? badge("best guess", "warn") : badge("ahead"));
   else if (candidate === false) marks.push(badge("excluded", "faint"));
   else if (candidate === true) marks.push(badge(decided ? "not excluded" : "in the race", decided ? "faint" : ""));
   return make("span", { className: "named" }, arm, ...marks);

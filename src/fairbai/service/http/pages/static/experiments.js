@@ -77,7 +77,8 @@ function line(experiment) {
   const started = make("time", { dateTime: created, title: moment(created) }, age(created));
   const about = make("span", { className: "hint" }, `${plural(arms, "arm")}, started `, started);
   const named = make("div", { className: "above" }, link, about);
-  const cells = [named, badge(...state(experiment)), best(experiment), evidence(experiment), count(trials)];
+  const standing = badge(...state({ ...experiment, proved: known(experiment.confidence) }));
+  const cells = [named, standing, best(experiment), evidence(experiment), count(trials)];
   return row(LABELS, [...cells, floors(kept)], [4]);
 }
 
@@ -86,11 +87,13 @@ function best(experiment) {
   const { decided, recommendation } = experiment;
   const ended = experiment.stopped || experiment.closed;
   if (recommendation === null) return make("span", { className: "hint" }, ended ? "no best guess" : "too early");
-  const mark = decided ? badge("winner", "good") : ended ? badge("best guess", "warn") : badge("ahead");
+  const mark = decided ? answer(experiment) : ended ? badge("best guess", "warn") : badge("ahead");
   const arm = make(decided ? "strong" : "span", { className: "words" }, recommendation);
   const sure = make("span", { className: "hint" }, how(experiment, ended));
   return make("div", { className: "above" }, make("span", { className: "named" }, arm, mark), sure);
 }
+
+const answer = ({ confidence: sure }) => (known(sure) ? badge("winner", "good") : badge("answer", "warn"));
 
 function how({ decided, confidence: sure }, ended) {
   if (!known(sure)) return decided ? "not proved" : "not known how sure";

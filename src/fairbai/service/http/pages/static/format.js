@@ -83,8 +83,12 @@ export function left(iso) {
 
 export const moment = (iso) => date.format(new Date(iso));
 
-/** The state of an experiment: a word and the kind of its badge. */
-export function state({ decided, stopped, closed, paused, ended_by: ended }) {
+/** The share of the trials of an arm; of those in which it was available, if some arm was not in all of them. */
+export const shareOf = ({ share, assigned, available }) => (known(available) ? assigned / Math.max(1, available) : share);
+
+/** The state of an experiment: a word and the kind of its badge. A decision is proved unless `proved` is false. */
+export function state({ decided, stopped, closed, paused, ended_by: ended, proved }) {
+  if (decided && proved === false) return [closed ? "Decided, not proved, closed" : "Decided, not proved", "warn"];
   if (closed) return decided ? ["Decided, closed", "good"] : ["Closed without a decision", "warn"];
   if (paused && !ended) return ["Paused", "warn"];
   if (decided) return [stopped ? "Decided" : "Decided, settling", "good"];

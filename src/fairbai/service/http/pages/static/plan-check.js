@@ -16,7 +16,8 @@ const RANGES = {
 
 /** The first mistake in the body of a plan as a sentence, or null. An empty field is null in the body. */
 export function mistake(body) {
-  const parts = [labels, rewards, question, delta, floors, ceilings, traffic];
+  const separate = [labels, rewards, question, delta, floors, ceilings, traffic];
+  const parts = body.factors ? [question, delta, traffic] : separate; // plan-factors.js checks the rest
   return parts.reduce((found, part) => found ?? part(body), null);
 }
 

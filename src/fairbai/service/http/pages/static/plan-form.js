@@ -2,6 +2,7 @@
 
 import { tie } from "./dial.js";
 import { find, make } from "./dom.js";
+import { adaptFactors, beginFactors, combinationCount, factorsBody, factorsMistake } from "./plan-factors.js";
 import { adaptQuestion, question } from "./plan-question.js";
 
 /** Ranges and initial values of the sliders per family; shares are shown in percent. */
@@ -15,6 +16,7 @@ const FAMILIES = {
 const STEPS = [0, 1, -0.4, 0.4, -0.2, 0.2, -0.6, 0, -0.4, 0.4, -0.2, 0.2];
 const LETTERS = "ABCDEFGHIJKL";
 const MAX_ARMS = LETTERS.length;
+const FACTORIAL = ["bernoulli", "gaussian"]; // families of combinations of factors
 
 const dials = {};
 for (const name of ["deviation", "arms", "baseline", "difference", "delta", "floor", "ceiling"]) {
@@ -29,10 +31,18 @@ const chosen = (name) => document.querySelector(`input[name="${name}"]:checked`)
 const per = (value, scale) => (value === null ? null : value / scale);
 const limited = () => find("limited").checked;
 
+/** Whether the form describes combinations of factors. */
+export const factorial = () => chosen("compare") === "factors";
+
 /** Calls `changed` after every change of the form. */
 export function begin(changed) {
+  beginFactors(changed);
   find("family").addEventListener("input", adaptToFamily);
   find("form").addEventListener("input", () => {
+    if (factorial() && !FACTORIAL.includes(find("family").value)) {
+      find("family").value = "gaussian";
+      adaptToFamily();
+    }
     adapt();
     changed();
   });
@@ -58,6 +68,7 @@ function adaptToFamily() {
     arm.unit.textContent = unit;
   }
   arms.forEach((arm, index) => (arm.mean.value = guess(index)));
+  adaptFactors(true);
 }
 
 function guess(index) {
@@ -67,11 +78,14 @@ function guess(index) {
 
 /** Shows the fields that apply and one row per arm. */
 function adapt() {
+  adaptFactors(false);
+  for (const part of document.querySelectorAll("[data-for]")) part.hidden = (part.dataset.for === "factors") !== factorial();
+  for (const option of find("family").options) option.disabled = factorial() && !FACTORIAL.includes(option.value);
   resize(dials.arms.value);
   const [means, each] = [chosen("expect") === "means", chosen("floors") === "each"];
   const highest = Math.floor(1000 / arms.length) / 10;
   find("deviation-dial").hidden = find("family").value !== "gaussian";
-  adaptQuestion(find("family").value, arms.map((arm) => arm.label.value.trim()));
+  adaptQuestion(find("family").value, factorial(), arms.map((arm) => arm.label.value.trim()));
   for (const name of ["baseline", "difference"]) find(name).parentElement.hidden = means;
   find("floor").parentElement.hidden = each;
   dials.floor.range(0, highest, 0.1);
@@ -140,8 +154,12 @@ function remove(row, changed) {
   changed();
 }
 
-/** What is wrong with the number of arms, or null. */
-export function wrongCount() {
+/** The number of arms of the form. */
+export const armCount = () => (factorial() ? combinationCount() : arms.length);
+
+/** What is wrong with the number of arms, or with factors, or null. */
+export function wrongArms(form) {
+  if (factorial()) return factorsMistake(form);
   if (dials.arms.value === arms.length) return null;
   return `The number of arms must be a whole number from 2 to ${MAX_ARMS}.`;
 }
@@ -149,6 +167,12 @@ export function wrongCount() {
 /** The body of `POST /v1/plan`. */
 export function request() {
   const { scale } = family();
+  const common = {
+    ...question(scale),
+    delta: per(dials.delta.value, 100),
+    daily: find("daily").value === "" ? null : Number(find("daily").value),
+  };
+  if (factorial()) return { ...common, ...factorsBody(), control: null };
   const expected =
     chosen("expect") === "means"
       ? { means: arms.map((arm) => per(arm.mean.value, scale)) }
@@ -156,11 +180,9 @@ export function request() {
   return {
     arms: arms.map((arm) => arm.label.value.trim()),
     ...expected,
+    ...common,
     family: rewards(),
-    ...question(scale),
-    delta: per(dials.delta.value, 100),
     rates: rates(),
-    daily: find("daily").value === "" ? null : Number(find("daily").value),
     drifts: find("drifts").checked ? null : false, // null: where it is possible
   };
 }

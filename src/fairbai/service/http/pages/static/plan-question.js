@@ -4,8 +4,10 @@ import { find, make } from "./dom.js";
 
 const per = (value, scale) => (value === "" ? null : Number(value) / scale);
 
-/** Fits the fields to the family and the labels of the arms. */
-export function adaptQuestion(family, labels) {
+/** Fits the fields to the family and the labels of the arms; a tolerance for factors is in the unit of the rewards. */
+export function adaptQuestion(family, factorial, labels) {
+  find("tolerance-percent").disabled = factorial;
+  if (factorial) find("tolerance-unit").value = "absolute";
   find("tolerance-absolute").textContent = family === "bernoulli" ? "points of the best" : "of the best";
   const select = find("control");
   const wanted = ["", ...labels.filter(Boolean)];

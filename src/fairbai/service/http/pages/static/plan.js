@@ -6,13 +6,16 @@ import { complain, find, latest, row, say } from "./dom.js";
 import { about, aboutTrials, count, days, decimal, mean, NONE, percent } from "./format.js";
 import { frame } from "./frame.js";
 import { mistake } from "./plan-check.js";
-import { begin, request, wrongCount } from "./plan-form.js";
+import { armCount, begin, request, wrongArms } from "./plan-form.js";
 import { ends, wrongEnd } from "./plan-question.js";
-import { snippets } from "./snippets.js";
+import { creation, snippets } from "./snippets.js";
 
 const LABELS = ["Arm", "Mean", "Floor", "Ceiling", "Share"];
 const SCOPE = { proved: ", if traffic does not change", drift_proof: ", however traffic changes" };
+const LEVELS = ["Level", "Floor", "Share"];
 const NEEDS = "needs yes-or-no rewards and a floor for every arm";
+const ADDITIVE = " and what levels add does not depend on the other factors";
+const NO_FACTORS = "not possible with factors";
 const DAY = 86_400_000; // ms
 const SPEAK_AFTER = 1000; // ms without a change, after which screen readers announce the result
 
@@ -20,6 +23,7 @@ let newest = null; // the form as it is now, or null where it has a mistake
 let experiment = null; // the body that creates the experiment, once the service has planned the newest form
 let attempt = ""; // idempotency key of the creation, so that it happens once
 let speaking = null;
+const rewards = new WeakMap(); // what a reward is, by form: a body has a Gaussian family also for yes or no with factors
 
 const ask = latest(async (form) => {
   find("results").setAttribute("aria-busy", "true");
@@ -41,7 +45,7 @@ function show(plan, form) {
   say(
     find("meaning"),
     `on average until the decision; a single experiment can be shorter or longer. ` +
-      `The chance of a wrong answer is proved to be at most ${percent(form.delta, 2)}${SCOPE[used]}.`,
+      `The chance of a wrong answer is proved to be at most ${percent(form.delta, 2)}${SCOPE[used]}${form.factors ? ADDITIVE : ""}.`,
   );
   complain(find("short"), tooShort(trials[used], form.daily));
   say(find("price-of"), aboutTrials(price.trials));
@@ -50,17 +54,19 @@ function show(plan, form) {
   say(find("without-floors-days"), plan.days ? days(plan.days.without_floors) : "");
   say(find("other-stop"), plan.drifts ? "If traffic does not change" : "If traffic changes over time");
   say(find("other"), trials[other] === null ? NONE : aboutTrials(trials[other]));
-  say(find("other-days"), trials[other] === null ? NEEDS : plan.days ? days(plan.days[other]) : "");
+  say(find("other-days"), trials[other] === null ? (form.factors ? NO_FACTORS : NEEDS) : plan.days ? days(plan.days[other]) : "");
   say(find("heuristic"), aboutTrials(trials.heuristic));
   const { until_decision: forgone, floors } = plan.regret;
-  const unit = form.family.kind === "bernoulli" ? "successes" : "reward";
+  const kind = rewards.get(form);
+  const unit = kind === "bernoulli" ? "successes" : "reward";
   say(find("regret"), `≈ ${decimal(forgone, 2)}`);
   say(find("regret-floors"), `${unit} forgone until the decision; ${decimal(floors, 2)} by the floors alone`);
   say(find("strip"), `About ${aboutTrials(trials[used])}${length}; floors cost ${aboutTrials(price.trials)}`);
   draw(find("price"), plan.figures.price);
   draw(find("allocation"), plan.figures.allocation);
-  find("shares").replaceChildren(...plan.allocation.map((arm) => line(arm, form.family.kind)));
-  if (form === newest) offer(plan.experiment); // else the response to a newer form is on its way
+  find("shares").replaceChildren(...plan.allocation.map((arm) => line(arm, kind)));
+  find("levels").replaceChildren(...(plan.levels ?? []).map(level));
+  if (form === newest) offer(plan.experiment, form); // else the response to a newer form is on its way
   clearTimeout(speaking);
   speaking = setTimeout(() => say(find("spoken"), find("strip").textContent), SPEAK_AFTER);
 }
@@ -84,12 +90,18 @@ function clear(message) {
   for (const name of ["meaning", "price-ratio", "without-floors-days", "other-days", "regret-floors", "spoken"]) say(find(name), "");
   for (const name of ["price", "allocation"]) erase(find(name), "No plan to show.");
   find("shares").replaceChildren();
+  find("levels").replaceChildren();
+  find("from-code").hidden = true;
   say(find("strip"), message);
   clearTimeout(speaking);
 }
 
-function offer(body) {
+function offer(body, form) {
   experiment = body;
+  const { factors, family, rates } = form;
+  const { arms: _, ...rest } = body;
+  find("from-code").hidden = false;
+  creation(find("creation"), { ...(factors ? { ...rest, factors, family, rates } : body), ...ends(), name: named() });
   attempt = Array.from(crypto.getRandomValues(new Uint32Array(4)), String).join("-");
   permit();
 }
@@ -98,6 +110,12 @@ function line(arm, family) {
   const shares = [arm.floor, arm.ceiling, arm.share].map((share) => percent(share));
   return row(LABELS, [arm.arm, mean(arm.mean, family), ...shares], [1, 2, 3, 4]);
 }
+
+function level({ factor, level: label, floor, share }) {
+  return row(LEVELS, [`${factor}: ${label}`, percent(floor), percent(share)], [1, 2]);
+}
+
+const named = () => find("name").value.trim() || "New experiment";
 
 async function permit() {
   const { role } = await frame();
@@ -108,7 +126,7 @@ async function permit() {
 async function start() {
   if (find("start").getAttribute("aria-disabled") === "true") return;
   find("start").setAttribute("aria-disabled", "true"); // until the plan changes: one click, one experiment
-  const name = find("name").value.trim() || "New experiment";
+  const name = named();
   try {
     const body = { ...experiment, ...ends(), name };
     const { id } = await post("/v1/experiments", body, { "Idempotency-Key": attempt });
@@ -128,8 +146,9 @@ function change() {
   experiment = null;
   find("start").setAttribute("aria-disabled", "true");
   const form = request();
-  const wrong = wrongCount() ?? mistake(form) ?? wrongEnd(form.arms.length);
+  const wrong = wrongArms(form) ?? mistake(form) ?? wrongEnd(armCount());
   newest = wrong ? null : form;
+  rewards.set(form, find("family").value);
   if (wrong) clear(wrong);
   else ask(newest);
 }

@@ -1,4 +1,4 @@
-// Code to paste, for an experiment that has started.
+// Code to paste: for an experiment that has started, and to create one.
 
 import { make } from "./dom.js";
 
@@ -42,11 +42,48 @@ const LANGUAGES = { Python: python, curl, JavaScript: javascript };
 
 /** Fills an element with the code for an experiment in three languages. */
 export function snippets(element, id) {
-  const parts = Object.entries(LANGUAGES).map(([language, code]) => {
-    const text = code(location.origin, id);
+  fill(element, LANGUAGES, (code) => code(location.origin, id));
+}
+
+const CREATIONS = {
+  Python: (origin, { name, arms, delta, ...options }) => `from fairbai.client import Client
+
+client = Client(${JSON.stringify(origin)}, key="fb_...")  # an admin key
+experiment = client.create(
+    ${literal(name)},
+    ${literal(arms ?? null)},
+    delta=${delta},
+${Object.entries(options)
+  .map(([option, value]) => `    ${option}=${literal(value)},\n`)
+  .join("")})
+`,
+  curl: (origin, body) => `export KEY=fb_...  # an admin key
+curl ${origin}/v1/experiments \\
+  -H "Authorization: Bearer $KEY" -d '${JSON.stringify(body, null, 2).replaceAll("'", "'\\''")}'
+`,
+};
+
+/** Fills an element with the code that creates an experiment: its body, without what is null. */
+export function creation(element, body) {
+  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+  fill(element, CREATIONS, (code) => code(location.origin, given));
+}
+
+/** A JSON value as Python writes it. */
+function literal(value) {
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
+  if (typeof value !== "object") return JSON.stringify(value);
+  return `{${Object.entries(value).map(([key, part]) => `${JSON.stringify(key)}: ${literal(part)}`).join(", ")}}`;
+}
+
+function fill(element, languages, made) {
+  const parts = Object.entries(languages).map(([language, code]) => {
+    const text = made(code);
     return make(
       "details",
-      { name: "code", open: language === "Python" },
+      { name: element.id, open: language === "Python" },
       make("summary", {}, language),
       make("div", { className: "code" }, make("pre", { tabIndex: 0 }, make("code", {}, text)), copier(language, text)),
     );

@@ -1,0 +1,115 @@
+"""One instance and what is asked of it, from flags and a file."""
+
+import argparse
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from fairbai.cli.factors import factors_given, shares_of_levels
+from fairbai.cli.flags import tolerance_of
+from fairbai.problems.factor_forms import KEYS as FACTOR_KEYS
+from fairbai.problems.factor_forms import written_out
+from fairbai.problems.factors import Factorial
+
+KEYS = ("arms", "means", "family", "rates", "delta", "tolerance", "goal", "control", *FACTOR_KEYS)
+MISSING = "means are missing: give --means or a file with means; or, for a multivariate test, --factors and --effects"
+
+
+def question(options: argparse.Namespace, family: str | None = None) -> dict[str, Any]:
+    """The arms, means, family, rates and delta from the flags and the file, as far as they are given.
+
+    Args:
+        options: The flags.
+        family: The reward family if none is named; None if it must be.
+    """
+    form = {} if options.file is None else _read(options.file)
+    plain = ("arms", "means", "delta", "goal", "control")
+    form |= {name: given for name in plain if (given := getattr(options, name)) is not None}
+    form |= factors_given(options)
+    if options.tolerance is not None:
+        form["tolerance"] = tolerance_of(options.tolerance)
+    if "arms" not in form and isinstance(form.get("control"), str) and form["control"].isdecimal():
+        form["control"] = int(form["control"])
+    if "means" not in form and "effects" not in form:
+        raise ValueError(MISSING)
+    if (given := _family_given(options, form)) is not None:
+        form["family"] = given
+    elif family is not None:
+        form.setdefault("family", family)
+    form = written_out(form)
+    if (rates := rates_given(options, form.get("arms"), isinstance(form.get("family"), Factorial))) is not None:
+        form["rates"] = rates
+    return form
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        form = tomllib.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{file} is not a TOML file: {error}") from None
+    for key in form:
+        if key not in KEYS:
+            raise ValueError(f"{file} may have the keys {', '.join(KEYS)}, got {key!r}")
+    return form
+
+
+def _family_given(options: argparse.Namespace, form: dict[str, Any]) -> Any:
+    """The family that the flags describe, if they do."""
+    if options.variance is None:
+        return options.family
+    given = form.get("family", "gaussian") if options.family is None else options.family
+    return {**({"kind": given} if isinstance(given, str) else given), "variance": _one_or_all(options.variance)}
+
+
+def rates_given(options: argparse.Namespace, labels: list[str] | None, factorial: bool = False) -> Any:
+    """The rates that the flags describe, if they do, in a form that every part of fairbai takes."""
+    limited = options.ceilings is not None or options.group is not None
+    if options.rates is not None and (options.floors is not None or limited):
+        raise ValueError("give --rates, or --floors, --ceilings and --group, not both")
+    if options.rates is None and (options.p0 is not None or options.temperature is not None):
+        raise ValueError("--p0 and --temperature belong to --rates, which is missing")
+    if limited:
+        groups = [_group(text, labels) for text in options.group or ()]
+        floor, ceiling = _shares("floors", options.floors or ["0"]), _shares("ceilings", options.ceilings or ["1"])
+        return {"kind": "bounded", "floor": floor, "ceiling": ceiling, "groups": groups}
+    if options.floors is not None:
+        named = factorial and any("=" in text for text in options.floors)
+        return shares_of_levels(options.floors) if named else _shares("floors", options.floors)
+    if options.rates is None:
+        return None
+    form = {"kind": options.rates, "p0": options.p0, "temperature": options.temperature}
+    return {key: value for key, value in form.items() if value is not None}
+
+
+def asked_of(form: dict[str, Any]) -> dict[str, Any]:
+    """What the answer must be, as the functions of fairbai take it."""
+    return {name: form[name] for name in ("tolerance", "goal", "control") if name in form}
+
+
+def _one_or_all(numbers: list[float]) -> float | list[float]:
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _shares(name: str, texts: list[str]) -> float | list[float] | dict[str, float]:
+    """The shares that ``0.1``, ``0.1 0.3`` or ``new=0.1 old=0.3`` stand for."""
+    pairs = [text.rpartition("=") for text in texts]
+    try:
+        if all(equals for _, equals, _ in pairs):
+            return {label: float(share) for label, _, share in pairs}
+        return _one_or_all([float(text) for text in texts])
+    except ValueError:
+        raise ValueError(f"{name} must be numbers, or all by label such as new=0.3, got {' '.join(texts)!r}") from None
+
+
+def _group(text: str, labels: list[str] | None) -> dict[str, Any]:
+    """The group that ``2,3:0.5``, ``new,old:..0.6`` or ``2,3:0.5..0.6`` stands for; labels come before numbers."""
+    arms, _, share = text.rpartition(":")
+    known = labels or ()
+    members = [int(arm) if arm not in known and arm.isdecimal() else arm for arm in arms.split(",")]
+    floor, dots, ceiling = share.partition("..")
+    try:
+        limits = {} if dots and not floor else {"floor": float(floor)}
+        limits |= {"ceiling": float(ceiling)} if dots else {}
+    except ValueError:
+        raise ValueError(f"group must be arms and a share such as 2,3:0.5 or 2,3:0.5..0.6, got {text!r}") from None
+    return {"arms": members, **limits}
