@@ -20,7 +20,8 @@ from fairbai.service.writing.ledger import Ledger
 from fairbai.service.writing.turns import Turns, Waiting
 from fairbai.service.writing.watch import Watch
 
-GATHERING = 0.002  # seconds that operations wait for others, at most
+GATHERING = 0.001  # seconds that operations wait for others, again and again while others come,
+MAX_GATHERING = 5  # at most so many times
 MAX_WAITING = 10_000  # operations
 MAX_WAITING_ROWS = 500_000  # of these operations, approximately: they are in memory
 STOPPING = 12.0  # seconds for the thread to finish: more than the deadline of a call to the database
@@ -97,8 +98,17 @@ class Writer:
         if len(self._gathered) >= self._expected:
             self._hand_in()
         elif self._timer is None:
-            self._timer = self._loop.call_later(GATHERING, self._hand_in)
+            self._wait_for_others(MAX_GATHERING, 0)
         return future
+
+    def _wait_for_others(self, turns: int, before: int) -> None:
+        """Hand in what was gathered, once nothing comes any more; ``before`` is how much there was a moment ago."""
+        now = len(self._gathered)
+        if turns == 0 or now == before:
+            self._hand_in()
+            return
+        assert self._loop is not None
+        self._timer = self._loop.call_later(GATHERING, self._wait_for_others, turns - 1, now)
 
     def _hand_in(self) -> None:
         """Give the thread what was gathered: it is woken once for all, as from then on both want the interpreter."""
