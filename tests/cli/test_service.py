@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -126,3 +129,27 @@ def test_serve_takes_retention_and_webhooks(
     monkeypatch.setenv("FAIRBAI_UNIT_SECRET", "short")
     assert main([*command, "--webhook-secret", str(secret)]) == 2
     assert "the secret of units must have at least 16 characters, got 5" in capsys.readouterr().err
+
+
+THREADS = """
+import os
+from fairbai.cli import main
+main(["serve", "--port", "70000"])  # which is no port, but is noticed after NumPy is there
+import numpy
+numpy.ones((300, 300)) @ numpy.ones((300, 300))
+names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
+print(*(os.environ.get(name, "-") for name in names), len(os.listdir("/proc/self/task")))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts the threads of Linux")
+def test_the_server_uses_one_thread_for_linear_algebra_unless_told_otherwise() -> None:
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    plain = {name: value for name, value in os.environ.items() if name not in names}
+
+    def said(**given: str) -> list[str]:
+        command = [sys.executable, "-c", THREADS]
+        return subprocess.run(command, env=plain | given, check=True, capture_output=True, text=True).stdout.split()
+
+    assert said() == ["1", "1", "1"]
+    assert said(OMP_NUM_THREADS="2")[:2] == ["-", "2"]

@@ -107,6 +107,19 @@ def test_what_is_not_in_memory_costs_more_and_so_does_a_large_state() -> None:
     assert [names(found.take()) for _ in range(6)] == ["01", "23", "45", "67", "89", ""]
 
 
+def test_a_point_of_the_history_is_heavy_work_with_many_arms() -> None:
+    large, small = book_of(1000), book_of(4)
+    for book in (large, small):
+        arms = book.ask(len(book.labels))
+        book.tell(arms, [float(arm % 2) for arm in arms], [], 0)
+        book.point()
+    found = turns(a=large, b=large, x=small, y=small)
+    queue(found, *(Ask(name) for name in "abxy"))
+    assert names(found.take()) == "abxy"  # the next points are a while away
+    queue(found, Ask("a", n=100), Ask("b", n=100), *(Ask(name, n=10) for name in "xy"))
+    assert [names(found.take()) for _ in range(3)] == ["a", "xy", "b"]
+
+
 def test_one_call_is_bounded_by_what_it_costs(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
         arms = [str(arm) for arm in range(1000)]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fairbai.service.domain.asking import Ask
 from fairbai.service.domain.book import Book
 from fairbai.service.reading.verify import verify
 from fairbai.service.writing import writer
@@ -47,6 +48,21 @@ def test_requests_share_commits_and_every_ticket_is_given_once(tmp_path: Path) -
         assert [client.get(at).json()["observed"] for at in places] == [100, 100, 100]
     with opened(address(tmp_path)) as database:
         assert [found for _, found in verify(database)] == [[], [], []]
+
+
+def test_clients_that_call_again_share_the_next_commit(tmp_path: Path) -> None:
+    with running(address(tmp_path)) as client:
+        name, before = create(client).rpartition("/")[2], commits(client)
+
+        async def ask_on() -> None:
+            for _ in range(30):
+                await client.app.service.writer.submit(Ask(name))
+
+        async def send() -> None:
+            await asyncio.gather(*(ask_on() for _ in range(8)))
+
+        client.wait(send())
+        assert commits(client) - before < 90  # of 240 operations
 
 
 def test_refused_neighbours_do_not_matter(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from fairbai.service.storage.settings import DEFAULT
 
 HOSTS, SECRET = "FAIRBAI_WEBHOOK_HOSTS", "FAIRBAI_WEBHOOK_SECRET"  # environment variables
 UNIT_SECRET = "FAIRBAI_UNIT_SECRET"
+BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")  # what NumPy heeds when it is imported
 SERVE_EXAMPLES = """examples:
   fairbai serve
   fairbai serve --demo
@@ -143,6 +144,7 @@ def run_serve(options: argparse.Namespace) -> None:
         raise ValueError("session must be longer than 0, such as 12h")
     if not options.key_rate >= 0.0:
         raise ValueError(f"key-rate must be a number from 0, got {options.key_rate:g}")
+    _use_one_blas_thread()
     serve = service_module("serve")
     limits = service_module("storage.limits").Limits().changed(options.limit)
     database = options.database or (None if options.demo else DEFAULT)
@@ -158,6 +160,12 @@ def run_serve(options: argparse.Namespace) -> None:
             **_operation(options),
         )
         serve.serve(settings, options.host, options.port, options.workers, _say)
+
+
+def _use_one_blas_thread() -> None:
+    """Unless the user says how many threads: matrices are small here, and threads that wait for a core take longer."""
+    if not any(name in os.environ for name in BLAS_THREADS):
+        os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))
 
 
 def _operation(options: argparse.Namespace) -> dict[str, Any]:

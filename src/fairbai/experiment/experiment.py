@@ -152,7 +152,7 @@ class Experiment:
             return int(self.scalars[rows.NAMED])
         if self.guarantees is not None:
             return int(design.leader(self.state))
-        return int(np.argmax(self.state[rows.MEAN]))
+        return int(self.state[rows.MEAN].argmax())
 
     def assign(self, available: Array | None = None) -> int:
         """Choose the next arm and count it as assigned.
@@ -225,7 +225,7 @@ class Experiment:
     @property
     def names_an_arm(self) -> bool:
         """Whether every arm has a reward, so that one can be named."""
-        return bool((self.state[rows.OBSERVED] > 0.0).all())
+        return bool(np.count_nonzero(self.state[rows.OBSERVED]) == self.policy.size)
 
     def trials_to_settle(self, floors: Array) -> int:
         """The least number of further trials that can meet these floors, or all limits."""

@@ -110,8 +110,8 @@ class Procedure:
         """The best arm so far, final once there is a decision; None before every arm has a reward."""
         if self.decision is not None:
             return self.decision.recommendation
-        seen = self.experiment.state[rows.OBSERVED] > 0.0
         if self.remaining is not None:
+            seen = self.experiment.state[rows.OBSERVED] > 0.0
             return self.remaining.best if seen[self.remaining.kept].all() else None
         return self.experiment.best if self.experiment.names_an_arm else None
 

@@ -175,6 +175,8 @@ class Identifier(Oversight):
 
     def _several(self, n: int, following: Callable[[], Any]) -> list[Any]:
         """At most n trials, all or none."""
+        if n == 1:  # which is all or none anyway
+            return [following()]
         with self.procedure.all_or_nothing():
             found: list[Any] = []
             while len(found) < n and self.procedure.assigns:

@@ -37,7 +37,7 @@ class Ask(Operation[answers.Asked]):
 
     def cost(self, book: Book) -> float:
         """Some rules take longer to choose an arm than to count its reward."""
-        return self.n * costs.of_choosing(book)
+        return self.n * book.seconds_to_choose
 
     def act(self, unit: UnitOfWork) -> answers.Asked:
         """Assign arms."""
@@ -55,7 +55,7 @@ class Ask(Operation[answers.Asked]):
         if book.paused:
             raise paused(book)
         if not self.replayed:
-            costs.check_size(self.n, costs.of_choosing(book), len(book.labels))
+            costs.check_size(self.n, book.seconds_to_choose, len(book.labels))
         if self.available is not None and {one["arm"] for one in book.off}.issuperset(self.available):
             raise Refusal(409, "No arm is available", "All arms in available are switched off")
         data, given = give_out(unit, self.n, self.serve_winner, self.seed, self.key, available=self.available)

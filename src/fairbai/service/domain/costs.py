@@ -16,6 +16,7 @@ MAX_LIGHT = 0.03  # of light ones that share a transaction
 UNKNOWN = 0.0145  # to read an experiment of unknown size
 FUNCTION = 0.015  # of what is not an operation, such as creating an experiment
 EXPERIMENT, PER_ARM = 2e-4, 1e-5  # to write the state of an experiment: in any case, and per arm
+LOOK_PER_ARM = 4e-5  # for a point of the history, once every arm has a reward: how sure it is of each
 READING, READING_PER_ARM = 1e-3, 2e-5  # more to read it
 TRIAL = 2e-5  # to choose or to count a trial, and to write its row
 TRIAL_PER_ARM = 1e-7  # more per arm,
@@ -37,6 +38,12 @@ MAX_LINEAR = 2_500  # arms times parameters, so that solving takes no longer tha
 def of_state(book: Any) -> float:
     """What every transaction that changes an experiment costs."""
     return EXPERIMENT + PER_ARM * len(book.labels)
+
+
+def of_looking(book: Any, more: int) -> float:
+    """What a point of the history costs, if one is due within so many trials or rewards more."""
+    due = book.observed >= len(book.labels) and book.looks.due_within(book.identifier.trials, book.observed, more)
+    return LOOK_PER_ARM * len(book.labels) if due else 0.0
 
 
 def of_reading(arms: int | None) -> float:

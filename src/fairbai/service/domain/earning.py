@@ -94,7 +94,7 @@ class Earn(Operation[answers.Earned]):
 
     def _checked(self, unit: UnitOfWork) -> tuple[list[_Fresh], int]:
         """The earnings that are new, and how many are of units that have no trial."""
-        costs.check_size(self.size, costs.of_counting(unit.book), len(unit.book.labels))
+        costs.check_size(self.size, unit.book.seconds_to_count, len(unit.book.labels))
         fresh: dict[str, _Fresh] = {}
         ignored = 0
         for place, earning in enumerate(self.earnings):

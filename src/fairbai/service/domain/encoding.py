@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -23,6 +24,7 @@ def decode(text: str) -> dict[str, Any]:
     return found
 
 
+@lru_cache(maxsize=16)  # what shares a transaction has the same time
 def iso(at: float) -> str:
     """Seconds since 1970 as an ISO 8601 time in UTC."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -35,6 +35,10 @@ class Looks:
         same = self._named == identifier.recommendation and identifier.procedure.proved
         return self._confidence if same else None
 
+    def due_within(self, trials: int, observed: int, more: int) -> bool:
+        """Whether the progress may be computed again within so many trials or rewards more."""
+        return trials + more >= self.next_point or trials + observed + more >= self._next_look
+
     def point(self, identifier: Identifier, observed: int, milestone: bool) -> tuple[int, dict[str, Any]] | None:
         """The trials so far and a point of the history; None unless one is due or this is a milestone."""
         trials = identifier.trials

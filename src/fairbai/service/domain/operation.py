@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from fairbai.service.domain import costs
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.refusals import Refusal, invalid
 from fairbai.service.domain.unit import UnitOfWork
@@ -37,8 +36,8 @@ class Operation(ABC, Generic[Result]):
         return 1
 
     def cost(self, book: Book) -> float:
-        """Approximately how long it takes; see ``costs``."""
-        return self.size * costs.of_counting(book)
+        """Approximately how many seconds it takes; see ``costs``."""
+        return self.size * book.seconds_to_count
 
     def ticket_numbers(self) -> Sequence[int]:
         """The numbers of the tickets whose rows it needs."""
@@ -70,8 +69,10 @@ class Operation(ABC, Generic[Result]):
 
 def _keep_time(unit: UnitOfWork) -> None:
     """Do what was due between the last event and now: the end of a cycle, and the deadline, whichever was first."""
-    steps = [_end_cycle, _meet_deadline]
     book = unit.book
+    if book.cycles is None and book.deadline is None:
+        return
+    steps = [_end_cycle, _meet_deadline]
     if book.deadline is not None and book.decides_at is not None and book.deadline < book.decides_at:
         steps.reverse()
     for step in steps:

@@ -33,7 +33,7 @@ class Tell(Operation[answers.Told]):
     def act(self, unit: UnitOfWork) -> answers.Told:
         """Count the rewards that are new or, where they are counted at an age, keep them until then."""
         if not self.replayed:
-            costs.check_size(self.size, costs.of_counting(unit.book), len(unit.book.labels))
+            costs.check_size(self.size, unit.book.seconds_to_count, len(unit.book.labels))
         fresh = self._fresh(unit)
         if not self.replayed:
             check_rewards(unit.book, fresh.values())

@@ -1,10 +1,12 @@
 """What is known of one experiment in memory: its Identifier, what the service counts beside it, and how far it is."""
 
 from dataclasses import asdict
+from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 from fairbai.identifier import Identifier, Status
 from fairbai.problems.families import Bernoulli
+from fairbai.service.domain import costs
 from fairbai.service.domain.answers import Answer
 from fairbai.service.domain.cycles import Cycles
 from fairbai.service.domain.encoding import timestamp
@@ -72,6 +74,16 @@ class Record:
         self.newcomers = Newcomers()  # the last of them
         self.voided = [0] * len(self.labels)  # tickets per arm whose reward was taken out, and that have none now
         self.skipped = [0] * len(self.labels)  # trials in which each arm was not available
+
+    @cached_property
+    def seconds_to_choose(self) -> float:
+        """What a ticket costs, approximately."""
+        return costs.of_choosing(self)
+
+    @cached_property
+    def seconds_to_count(self) -> float:
+        """What a reward costs, approximately."""
+        return costs.of_counting(self)
 
     @property
     def decides_at(self) -> float | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from fairbai.service.domain import answers, costs, tickets
+from fairbai.service.domain import answers, tickets
 from fairbai.service.domain.asking import LEADER, WINNER, give_out
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.configs import is_drawn
@@ -132,7 +132,7 @@ class Visit(Operation[answers.Assigned]):
 
     def cost(self, book: Book) -> float:
         """As a ticket; most units that get here are new."""
-        return costs.of_choosing(book)
+        return book.seconds_to_choose
 
     def unit_hashes(self, book: Book) -> Sequence[str]:
         """Its own, unless it is known whether it came since a reader missed it."""

@@ -3,6 +3,8 @@
 import json
 import logging
 import re
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,6 +12,8 @@ from fairbai.service.http.tracing import request_id
 
 PLAIN = re.compile(r"[^\s\"=\\\x00-\x1f\x7f]+")
 KEY = re.compile(r"(fb_[0-9A-Za-z]{1,16}_)[\w-]+")
+MAX_WARNINGS, PERIOD = 5, 1.0  # in the same words, and the seconds in which they may be written
+MAX_WORDS = 1000  # whose warnings are counted
 PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s@]+@")
 
 
@@ -33,6 +37,37 @@ class Lines(logging.Formatter):
         return " ".join(f"{name}={_shown(value)}" for name, value in fields.items())
 
 
+class Sparing(logging.Filter):
+    """Lets a few warnings in the same words through per second, as any client can cause some of them.
+
+    The next one that passes says how many were left out.
+
+    Args:
+        clock: Seconds that never run backwards.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._known: dict[tuple[str, str], tuple[float, int, int]] = {}  # since when, how many passed, and did not
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether an event is written."""
+        if record.levelno != logging.WARNING:
+            return True
+        words, now = (record.name, str(record.msg)), self._clock()
+        since, passed, left_out = self._known.get(words, (now, 0, 0))
+        if now - since >= PERIOD:
+            since, passed = now, 0
+        passes = passed < MAX_WARNINGS
+        if passes and left_out:
+            record.fields = {**getattr(record, "fields", {}), "left_out": left_out}
+        if len(self._known) >= MAX_WORDS:
+            self._known.clear()
+        self._known[words] = (since, passed + 1, 0) if passes else (since, passed, left_out + 1)
+        return passes
+
+
 def _shown(value: Any) -> str:
     text = PASSWORD.sub(r"\1***@", KEY.sub(r"\1***", str(value)))
     return text if PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
@@ -45,6 +80,14 @@ def configuration() -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"lines": {"()": "fairbai.service.http.lines.Lines"}},
-        "handlers": {"lines": {"class": "logging.StreamHandler", "formatter": "lines", "stream": "ext://sys.stderr"}},
+        "filters": {"sparing": {"()": "fairbai.service.http.lines.Sparing"}},
+        "handlers": {
+            "lines": {
+                "class": "logging.StreamHandler",
+                "formatter": "lines",
+                "filters": ["sparing"],
+                "stream": "ext://sys.stderr",
+            }
+        },
         "loggers": {"uvicorn": ours, "fairbai": ours},
     }

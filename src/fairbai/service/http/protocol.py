@@ -14,6 +14,7 @@ from uvicorn.server import ServerState
 from fairbai.service.domain.encoding import encode
 from fairbai.service.domain.refusals import Refusal
 from fairbai.service.http.connections import connections_of
+from fairbai.service.http.joining import JoinedWrites
 from fairbai.service.http.tracing import new_id
 
 LINGER = 1.0  # seconds in which a client can read why its connection ends
@@ -54,7 +55,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept a connection, unless there are too many."""
-        super().connection_made(transport)
+        super().connection_made(JoinedWrites(transport, self.loop))  # type: ignore[arg-type]
         self._address = self.client[0] if self.client else ""
         if reason := self._all.admit(self, self._address):
             self._end(Refusal(503, "Too many connections", reason.capitalize(), {"Retry-After": "5"}), linger=False)

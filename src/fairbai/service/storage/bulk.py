@@ -32,7 +32,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import ARRAY
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import IntegrityError, OperationalError
 
 
 class Bulk:
@@ -53,7 +53,7 @@ class Bulk:
         if not rows:
             return
         if connection.dialect.name == "sqlite":
-            connection.exec_driver_sql(self._text, list(map(self._values, rows)))
+            _in_driver(connection, "executemany", self._text, list(map(self._values, rows)))
         else:
             connection.execute(self._for_all, {name: [row[name] for row in rows] for name in rows[0]})
 
@@ -80,17 +80,23 @@ class Chosen:
             return []
         if connection.dialect.name == "sqlite":
             given = {**others, "values": json.dumps(list(values))}
-            return self._from_driver(connection, tuple(given[name] for name in self._order))
+            return _in_driver(connection, "execute", self._text, [given[name] for name in self._order])
         return list(connection.execute(self._for_all, {**others, "values": list(values)}))
 
-    def _from_driver(self, connection: Connection, given: tuple[Any, ...]) -> list[Any]:
-        """Without SQLAlchemy's own rows, which take longer to make than SQLite takes to find them."""
-        driver: Any = connection.connection.driver_connection
-        try:
-            found: list[Any] = driver.execute(self._text, given).fetchall()
-        except sqlite3.Error as error:
-            raise OperationalError(self._text, None, error) from error
-        return found
+
+def _in_driver(connection: Connection, method: str, statement: str, given: list[Any]) -> list[Any]:
+    """What SQLite returns, without SQLAlchemy's own results, which take longer to make than SQLite takes for its work.
+
+    Errors are SQLAlchemy's, as everywhere else.
+    """
+    driver: Any = connection.connection.driver_connection
+    try:
+        found: list[Any] = getattr(driver, method)(statement, given).fetchall()
+    except sqlite3.IntegrityError as error:
+        raise IntegrityError(statement, None, error) from error
+    except sqlite3.Error as error:
+        raise OperationalError(statement, None, error) from error
+    return found
 
 
 def _arrays(table: Table, names: dict[str, str]) -> Subquery:

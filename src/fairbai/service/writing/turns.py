@@ -88,7 +88,7 @@ class Turns:
             return costs.TRIAL * work.size + (0.0 if opened else costs.of_reading(self._arms.get(name)))
         if name not in self._arms:
             self._remember(name, len(book.labels))
-        return work.cost(book) + (0.0 if opened else costs.of_state(book))
+        return work.cost(book) + (0.0 if opened else costs.of_state(book) + costs.of_looking(book, work.size))
 
     def _remember(self, name: str, arms: int) -> None:
         """Keep the size of an experiment for when it is no longer in memory."""

@@ -31,6 +31,11 @@ class Watch:
         self._began = None
 
     @property
+    def waiting(self) -> int:
+        """How many operations wait."""
+        return len(self._submitted)
+
+    @property
     def busy(self) -> float:
         """Seconds since the present group began; 0 if there is none."""
         began = self._began

@@ -6,7 +6,6 @@ Experiments take turns, and a transaction ends before it takes long, so that non
 import asyncio
 import logging
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -21,8 +20,8 @@ from fairbai.service.writing.ledger import Ledger
 from fairbai.service.writing.turns import Turns, Waiting
 from fairbai.service.writing.watch import Watch
 
-GATHERING = 0.0005  # seconds that a group waits for others, if the one before had several operations;
-MAX_GATHERING = 4  # at most so many times, while there are far fewer than in the one before
+GATHERING = 0.001  # seconds that operations wait for others, again and again while others come,
+MAX_GATHERING = 5  # at most so many times
 MAX_WAITING = 10_000  # operations
 MAX_WAITING_ROWS = 500_000  # of these operations, approximately: they are in memory
 STOPPING = 12.0  # seconds for the thread to finish: more than the deadline of a call to the database
@@ -46,7 +45,11 @@ class Writer:
         self._database = database
         self._metrics = metrics
         self._ledger = Ledger(database.writer, check=database.check_file)
-        self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
+        self._gathered: list[Waiting] = []  # what was submitted and is not in the queue yet:
+        self._expected = 1  # until they are so many,
+        self._timer: asyncio.TimerHandle | None = None  # or it is time
+        self._unanswered = 0  # operations
+        self._queue: SimpleQueue[list[Waiting] | None] = SimpleQueue()
         self._turns = Turns(self._ledger)  # of the thread only
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="fairbai-writer", daemon=True)
@@ -63,6 +66,7 @@ class Writer:
     async def stop(self) -> None:
         """Finish what is waiting, and end the thread; one that hangs is left behind."""
         self._closing = True
+        self._hand_in()
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join, STOPPING)
         if self._thread.is_alive():
@@ -71,7 +75,7 @@ class Writer:
     @property
     def waiting(self) -> int:
         """How many operations have not started."""
-        return self._queue.qsize() + len(self._turns)
+        return self.watch.waiting
 
     @property
     def alive(self) -> bool:
@@ -89,8 +93,43 @@ class Writer:
         future: asyncio.Future[Result] = self._loop.create_future()
         self._rows_submitted += _size(work)
         self.watch.submit(future)
-        self._queue.put((work, future))
+        self._unanswered += 1
+        self._gathered.append((work, future))
+        if len(self._gathered) >= self._expected:
+            self._hand_in()
+        elif self._timer is None:
+            self._wait_for_others(MAX_GATHERING, 0)
         return future
+
+    def _wait_for_others(self, turns: int, before: int) -> None:
+        """Hand in what was gathered, once nothing comes any more; ``before`` is how much there was a moment ago."""
+        now = len(self._gathered)
+        if turns == 0 or now == before:
+            self._hand_in()
+            return
+        assert self._loop is not None
+        self._timer = self._loop.call_later(GATHERING, self._wait_for_others, turns - 1, now)
+
+    def _hand_in(self) -> None:
+        """Give the thread what was gathered: it is woken once for all, as from then on both want the interpreter."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._gathered:
+            self._queue.put(self._gathered)
+            self._gathered = []
+
+    def _resolve(self, done: list[tuple[asyncio.Future[Any], Any]]) -> None:
+        """Answer a group. Its clients are about to call again, and then share a transaction with all that wait now."""
+        self._expected = self._unanswered
+        self._unanswered -= len(done)
+        for future, result in done:
+            if future.cancelled():  # the client has gone; its operation was carried out all the same
+                continue
+            if isinstance(result, BaseException):
+                future.set_exception(result)
+            else:
+                future.set_result(result)
 
     # --- in the thread ------------------------------------------------------------------------------------------
 
@@ -101,31 +140,21 @@ class Writer:
             self._ledger.close()
 
     def _work_until_the_end(self) -> None:
-        before, ending = 1, False
+        ending = False
         while not ending or self._turns:
             if not self._turns:
                 ending = self._receive(self._queue.get())
-                if not ending:
-                    self._gather(before)
             with suppress(Empty):
                 while not ending:
                     ending = self._receive(self._queue.get_nowait())
             group = self._turns.take()
-            before = len(group)
             if group:
                 self._answer(group)
 
-    def _gather(self, expected: int) -> None:
-        """Wait for clients that were just answered: they are about to call again, some by way of another worker."""
-        for turn in range(MAX_GATHERING):
-            if self._queue.qsize() + 1 >= (expected if turn == 0 else 0.75 * expected):
-                return
-            time.sleep(GATHERING)
-
-    def _receive(self, given: Waiting | None) -> bool:
+    def _receive(self, given: list[Waiting] | None) -> bool:
         """Queue what was submitted; returns whether it is time to stop."""
-        if given is not None:
-            self._turns.add(given)
+        for waiting in given or ():
+            self._turns.add(waiting)
         return given is None
 
     def _answer(self, group: list[Waiting]) -> None:
@@ -138,7 +167,7 @@ class Writer:
             done = [(future, error) for _, future in group]
         self.watch.end()
         assert self._loop is not None
-        self._loop.call_soon_threadsafe(_resolve, done)
+        self._loop.call_soon_threadsafe(self._resolve, done)
 
     def _run(self, group: list[Waiting]) -> list[tuple[asyncio.Future[Any], Any]]:
         before = self._ledger.appended
@@ -178,13 +207,3 @@ class Writer:
 
 def _size(work: Work[Any]) -> int:
     return work.size if isinstance(work, Operation) else 1
-
-
-def _resolve(done: list[tuple[asyncio.Future[Any], Any]]) -> None:
-    for future, result in done:
-        if future.cancelled():  # the client has gone; its operation was carried out all the same
-            continue
-        if isinstance(result, BaseException):
-            future.set_exception(result)
-        else:
-            future.set_result(result)
