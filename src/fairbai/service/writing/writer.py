@@ -104,7 +104,7 @@ class Writer:
     def _wait_for_others(self, turns: int, before: int) -> None:
         """Hand in what was gathered, once nothing comes any more; ``before`` is how much there was a moment ago."""
         now = len(self._gathered)
-        if turns == 0 or now == before:
+        if turns == 0 or (now == before and now == self._unanswered):  # else some are about to be answered
             self._hand_in()
             return
         assert self._loop is not None
