@@ -133,13 +133,10 @@ def test_a_heavy_neighbour_is_not_noticed(start: Start, sqlite: str) -> None:
     wide = server.create(arms=arms, rates=0.0, family="bernoulli")
     many = server.create()
     visitor = Visitor(server, server.create())
-    for experiment in (heavy, wide, many):
-        fill(server, experiment)
-    refused, problem = post(server, f"/v1/experiments/{heavy}/ask", {"n": 2_000})
-    assert refused == 413
+    calls = [(experiment, fill(server, experiment)) for experiment in (heavy, wide, many)]
 
     def work(number: int) -> None:
-        experiment, n = [(heavy, problem["most"]), (wide, 400), (many, 2_000)][number % 3]
+        experiment, n = calls[number % 3]
         for _ in range(6):
             assert post(server, f"/v1/experiments/{experiment}/ask", {"n": n})[0] == 200
 
@@ -153,16 +150,19 @@ def test_a_heavy_neighbour_is_not_noticed(start: Start, sqlite: str) -> None:
     check(visitor.seconds, max(slower, pace()))
 
 
-def fill(server: Server, experiment: str) -> None:
-    """Trials of which every arm has a reward."""
-    for _ in range(3):
-        _, asked = post(server, f"/v1/experiments/{experiment}/ask", {"n": 400})
-        tickets = asked.get("tickets") or []
-        if not tickets:  # with a slow rule, which gives out few at a time
-            _, asked = post(server, f"/v1/experiments/{experiment}/ask", {"n": asked["most"]})
-            tickets = asked["tickets"]
-        rewards = [{"ticket": ticket["ticket"], "reward": float(number % 2)} for number, ticket in enumerate(tickets)]
+def fill(server: Server, experiment: str) -> int:
+    """Trials of which every arm has a reward; returns how many can be had at a time."""
+    n, trials = 2_000, 0
+    while trials < 1_200:
+        status, asked = post(server, f"/v1/experiments/{experiment}/ask", {"n": n})
+        if status == 413:
+            n = asked["most"]
+            continue
+        tickets = [ticket["ticket"] for ticket in asked["tickets"]]
+        rewards = [{"ticket": ticket, "reward": float(number % 2)} for number, ticket in enumerate(tickets)]
         assert post(server, f"/v1/experiments/{experiment}/tell", {"rewards": rewards})[0] == 200
+        trials += n
+    return n
 
 
 @pytest.mark.system

@@ -127,18 +127,18 @@ def test_one_call_is_bounded_by_what_it_costs(tmp_path: Path) -> None:
         queues = create(client, arms=arms, rates=0.0, sampling="virtual_queues")
         usual = create(client, arms=arms, rates=0.0)
         unknown = create(client, arms=arms, rates=0.0, family={"kind": "gaussian", "variance": None})
-        for at, most in ((slow, 14), (usual, 416), (queues, 37), (unknown, 19)):
+        for at, most in ((slow, 4), (usual, 138), (queues, 12), (unknown, 6)):
             refused = client.post(f"{at}/ask", json={"n": most + 1})
             assert (refused.status_code, refused.json()["most"]) == (413, most)
             expected = f"At most {most} at a time are possible with 1,000 arms and this rule, got {most + 1}"
             assert refused.json()["detail"] == expected
             assert client.get(at).json()["trials"] == 0
-        tickets = [ticket["ticket"] for _ in range(2) for ticket in ask(client, usual, 400)]
+        tickets = [ticket["ticket"] for _ in range(2) for ticket in ask(client, usual, 138)]
         refused = client.post(
             f"{usual}/tell", json={"rewards": [{"ticket": ticket, "reward": 1.0} for ticket in tickets]}
         )
-        assert (refused.status_code, refused.json()["most"]) == (413, 416)
-        tell(client, usual, dict.fromkeys(tickets[:416], 1.0))
+        assert (refused.status_code, refused.json()["most"]) == (413, 138)
+        tell(client, usual, dict.fromkeys(tickets[:138], 1.0))
         assert client.post(f"{create(client)}/ask", json={"n": 2_000}).status_code == 200
 
 
@@ -190,12 +190,12 @@ def test_no_transaction_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     arms = [str(arm) for arm in range(1000)]
     with running(address(tmp_path)) as client:
         wide: dict[str, Any] = {"arms": arms, "rates": 0.0, "family": "bernoulli", "delta": 1e-9}
-        heavy = {create(client, **wide, sampling="lucb"): 14, create(client, **wide): 400, create(client): 2_000}
-        heavy |= {create(client, **wide, sampling=rule): 37 for rule in ("virtual_queues", "fair_thompson")}
+        heavy = {create(client, **wide, sampling="lucb"): 4, create(client, **wide): 138, create(client): 2_000}
+        heavy |= {create(client, **wide, sampling=rule): 12 for rule in ("virtual_queues", "fair_thompson")}
         wide["family"] = {"kind": "gaussian", "variance": None}
-        heavy |= {create(client, **wide): 19, create(client, arms=None, **LARGE_DESIGN): 7}
+        heavy |= {create(client, **wide): 6, create(client, arms=None, **LARGE_DESIGN): 6}
         for at, n in heavy.items():
-            for _ in range(min(40, 3 * max(1, 400 // n))):
+            for _ in range(min(100, 1 + 1200 // n)):
                 tell(client, at, {ticket["ticket"]: 1.0 for ticket in ask(client, at, n)})
         monkeypatch.setattr(Ledger, "run", run)
         together(client, [(f"{at}/ask", {"n": n}) for at, n in heavy.items() for _ in range(8)])

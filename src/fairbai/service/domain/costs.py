@@ -23,6 +23,7 @@ TRIAL_PER_ARM = 1e-7  # more per arm,
 # and more to choose with these rules, which search for a bound of every arm,
 RULES_PER_ARM = {
     "lucb": 3.5e-6,
+    "posterior_fair": 4e-7,
     "virtual_queues": 1.3e-6,
     "fair_thompson": 1.3e-6,
     "fair_ucb": 4e-7,
@@ -77,8 +78,12 @@ def check_linear(arms: int, parameters: int) -> None:
 
 
 def check_size(size: int, each: float, arms: int) -> None:
-    """Refuse an operation that others would have to wait for."""
-    most = max(1, int(MAX_OPERATION / each))
+    """Refuse an operation that others would have to wait for.
+
+    A point of the history may come with any operation, and leaves less time for it, but a third of it at least.
+    """
+    seconds = max(MAX_OPERATION - LOOK_PER_ARM * arms, MAX_OPERATION / 3.0)
+    most = max(1, int(seconds / each))
     if size > most:
         detail = f"At most {most:,} at a time are possible with {arms:,} arms and this rule, got {size:,}"
         raise Refusal(413, "Too much at once", detail, most=most)
