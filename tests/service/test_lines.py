@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from fairbai.cli import main
-from fairbai.service.http.lines import MAX_WARNINGS, MAX_WORDS, Lines, Sparing, configuration
+from fairbai.service.http.lines import MAX_TEXTS, MAX_WARNINGS, Lines, RepeatLimit, configuration
 from fairbai.service.http.tracing import new_id, request_id
 from fairbai.service.storage import settings
 from tests.service.running import address, create, running
@@ -71,28 +71,31 @@ def test_a_line_has_the_whole_error_and_no_secret() -> None:
     assert "hush" not in text
 
 
-def warning(message: str = "Invalid HTTP request received.", level: int = logging.WARNING) -> logging.LogRecord:
-    return logging.LogRecord("uvicorn.error", level, "", 0, message, (), None)
+def warning(
+    message: str = "Invalid HTTP request received.", *arguments: Any, level: int = logging.WARNING
+) -> logging.LogRecord:
+    return logging.LogRecord("uvicorn.error", level, "", 0, message, arguments, None)
 
 
 def test_any_number_of_the_same_warning_takes_few_lines() -> None:
     now = 0.0
-    sparing = Sparing(lambda: now)
+    limit = RepeatLimit(lambda: now)
 
     def passing(*records: logging.LogRecord) -> list[dict[str, str]]:
-        return [pairs(Lines().format(record)) for record in records if sparing.filter(record)]
+        return [pairs(Lines().format(record)) for record in records if limit.filter(record)]
 
     assert len(passing(*(warning() for _ in range(1000)))) == MAX_WARNINGS
     assert len(passing(warning("another"))) == 1
     assert len(passing(*(warning(level=logging.ERROR) for _ in range(20)))) == 20
     now = 1.0
     assert [found.get("left_out") for found in passing(warning(), warning())] == [str(1000 - MAX_WARNINGS), None]
-    assert len(passing(*(warning(f"in other words: {number}") for number in range(2 * MAX_WORDS)))) == 2 * MAX_WORDS
-    assert len(sparing._known) <= MAX_WORDS
+    assert len(passing(*(warning("experiment %s: doubt", number) for number in range(2 * MAX_TEXTS)))) == 2 * MAX_TEXTS
+    assert len(limit._known) <= MAX_TEXTS
 
 
 def test_wrong_requests_take_few_lines(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    before = {name: (logging.getLogger(name).handlers[:], logging.getLogger(name).propagate) for name in LOGGERS}
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    before = [(one, one.handlers[:], one.propagate, one.level) for one in loggers]
     try:
         with listening(tmp_path) as wire:
             logging.config.dictConfig(configuration())
@@ -100,8 +103,9 @@ def test_wrong_requests_take_few_lines(tmp_path: Path, capfd: pytest.CaptureFixt
             for _ in range(50):
                 assert wire.answer(b"no HTTP\r\n\r\n").startswith(b"HTTP/1.1 400 ")
     finally:
-        for name, (handlers, propagate) in before.items():
-            logging.getLogger(name).handlers, logging.getLogger(name).propagate = handlers, propagate
+        for one, handlers, propagate, level in before:
+            one.handlers, one.propagate = handlers, propagate
+            one.setLevel(level)
     said = capfd.readouterr().err.count("Invalid HTTP request")
     assert 1 <= said < 50
 

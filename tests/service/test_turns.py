@@ -118,6 +118,8 @@ def test_a_point_of_the_history_is_heavy_work_with_many_arms() -> None:
     assert names(found.take()) == "abxy"  # the next points are a while away
     queue(found, Ask("a", n=100), Ask("b", n=100), *(Ask(name, n=10) for name in "xy"))
     assert [names(found.take()) for _ in range(3)] == ["a", "xy", "b"]
+    queue(found, *(Ask("a") for _ in range(100)))
+    assert [len(found.take()) for _ in range(3)] == [49, 49, 2]  # the fiftieth ask in a group would come with a point
 
 
 def test_one_call_is_bounded_by_what_it_costs(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from fairbai.service.http.tracing import request_id
 
 PLAIN = re.compile(r"[^\s\"=\\\x00-\x1f\x7f]+")
 KEY = re.compile(r"(fb_[0-9A-Za-z]{1,16}_)[\w-]+")
-MAX_WARNINGS, PERIOD = 5, 1.0  # in the same words, and the seconds in which they may be written
-MAX_WORDS = 1000  # whose warnings are counted
+MAX_WARNINGS, PERIOD = 5, 1.0  # of the same text, and the seconds in which they may be written
+MAX_TEXTS = 1000  # whose warnings are counted
 PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s@]+@")
 
 
@@ -37,10 +37,10 @@ class Lines(logging.Formatter):
         return " ".join(f"{name}={_shown(value)}" for name, value in fields.items())
 
 
-class Sparing(logging.Filter):
-    """Lets a few warnings in the same words through per second, as any client can cause some of them.
+class RepeatLimit(logging.Filter):
+    """Lets a few warnings of the same text through per second, as any client can cause some of them.
 
-    The next one that passes says how many were left out.
+    The next one that passes says how many were left out. Threads do not wait for each other here: a few more may pass.
 
     Args:
         clock: Seconds that never run backwards.
@@ -55,16 +55,16 @@ class Sparing(logging.Filter):
         """Whether an event is written."""
         if record.levelno != logging.WARNING:
             return True
-        words, now = (record.name, str(record.msg)), self._clock()
-        since, passed, left_out = self._known.get(words, (now, 0, 0))
+        text, now = (record.name, record.getMessage()), self._clock()
+        since, passed, left_out = self._known.get(text, (now, 0, 0))
         if now - since >= PERIOD:
             since, passed = now, 0
         passes = passed < MAX_WARNINGS
         if passes and left_out:
             record.fields = {**getattr(record, "fields", {}), "left_out": left_out}
-        if len(self._known) >= MAX_WORDS:
+        if len(self._known) >= MAX_TEXTS:
             self._known.clear()
-        self._known[words] = (since, passed + 1, 0) if passes else (since, passed, left_out + 1)
+        self._known[text] = (since, passed + 1, 0) if passes else (since, passed, left_out + 1)
         return passes
 
 
@@ -80,12 +80,12 @@ def configuration() -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"lines": {"()": "fairbai.service.http.lines.Lines"}},
-        "filters": {"sparing": {"()": "fairbai.service.http.lines.Sparing"}},
+        "filters": {"repeats": {"()": "fairbai.service.http.lines.RepeatLimit"}},
         "handlers": {
             "lines": {
                 "class": "logging.StreamHandler",
                 "formatter": "lines",
-                "filters": ["sparing"],
+                "filters": ["repeats"],
                 "stream": "ext://sys.stderr",
             }
         },

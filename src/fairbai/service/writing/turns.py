@@ -55,13 +55,14 @@ class Turns:
         """Heavy or light work; an experiment whose operation does not fit is the first one the next time."""
         group: list[Waiting] = []
         left = costs.MAX_OPERATION if heavy else costs.MAX_LIGHT
-        opened: set[str] = set()
+        opened: dict[str, int] = {}  # the experiments in the group, and how many trials or rewards of each
         full = False
         while self._lanes and not full:
             before = len(group)
             for name in list(self._lanes):
                 lane = self._lanes[name]
-                cost = self._seconds(lane[0][0], name in opened)
+                work = lane[0][0]
+                cost = self._seconds(work, opened.get(name))
                 if (cost > costs.LIGHT) != heavy:
                     continue
                 if group and cost > left:
@@ -69,7 +70,7 @@ class Turns:
                     continue
                 group.append(lane.popleft())
                 left -= cost
-                opened.add(name)
+                opened[name] = opened.get(name, 0) + (work.size if isinstance(work, Operation) else 1)
                 if lane:
                     self._lanes.move_to_end(name)
                 else:
@@ -79,16 +80,20 @@ class Turns:
         self._length -= len(group)
         return group
 
-    def _seconds(self, work: Work, opened: bool) -> float:
+    def _seconds(self, work: Work, before: int | None) -> float:
+        """What it takes; ``before`` are the trials and rewards of its experiment in the group, None if it is new."""
         if not isinstance(work, Operation):
             return costs.FUNCTION
-        name = work.experiment
+        name, opened = work.experiment, before is not None
         book = self._ledger.in_memory(name)
         if book is None:
             return costs.TRIAL * work.size + (0.0 if opened else costs.of_reading(self._arms.get(name)))
         if name not in self._arms:
             self._remember(name, len(book.labels))
-        return work.cost(book) + (0.0 if opened else costs.of_state(book) + costs.of_looking(book, work.size))
+        looking = costs.of_looking(book, (before or 0) + work.size)
+        if before is None:
+            return work.cost(book) + costs.of_state(book) + looking
+        return work.cost(book) + looking - costs.of_looking(book, before)
 
     def _remember(self, name: str, arms: int) -> None:
         """Keep the size of an experiment for when it is no longer in memory."""
