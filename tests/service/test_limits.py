@@ -7,6 +7,7 @@ import logging
 import socket
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,48 @@ def test_a_client_is_not_blamed_for_a_server_that_was_held_up(tmp_path: Path, mo
         monkeypatch.setattr(LimitedProtocol, "__init__", slowly)
         assert wire.answer(HEAD).startswith(b"HTTP/1.1 408 ")
         assert status(wire.connect(OK)) == 200
+
+
+class Held:
+    """An event loop that runs only what is due, at times that the test sets."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.next: Callable[[], None] | None = None
+
+    def time(self) -> float:
+        return self.now
+
+    def call_at(self, _: float, function: Callable[[], None]) -> None:
+        self.next = function
+
+    def run_at(self, now: float) -> None:
+        assert self.next is not None
+        self.now = now
+        self.next()
+
+
+class Judged:
+    """A connection that counts how often it was judged."""
+
+    times = 0
+
+    def end_if_overdue(self, now: float) -> None:
+        self.times += 1
+
+
+def test_a_connection_is_not_judged_before_it_could_be_read() -> None:
+    """Also if the server was held up twice, the second time while it accepted the connection."""
+    loop, first, second = Held(), Judged(), Judged()
+    found = connections.Connections(ServerSettings("sqlite://"), loop)  # type: ignore[arg-type]
+    assert found.admit(first, "127.0.0.1") is None
+    loop.run_at(10.0)
+    assert first.times == 0
+    assert found.admit(second, "127.0.0.1") is None
+    loop.run_at(20.0)
+    assert (first.times, second.times) == (1, 0)
+    loop.run_at(21.0)
+    assert (first.times, second.times) == (2, 1)
 
 
 def test_slow_bodies_are_ended_and_steady_ones_are_not(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ class Connections:
         self._per_address: Counter[str] = Counter()
         self._is_proxy = lru_cache(maxsize=10_000)(self._look_up)
         self._watching, self._due, self._was_late = False, 0.0, False
+        self._met: set[Connection] = set()  # at the last look
         self._refused, self._said = 0, -QUIET
         self._every = min(EVERY, self.limits.head_seconds / 4, self.limits.body_seconds / 4)
         log.info(
@@ -88,8 +89,9 @@ class Connections:
     def _watch(self) -> None:
         now = self._loop.time()
         late = now - self._due > self._every
+        met, self._met = self._met, set(self._open)
         if not late or self._was_late:  # first read what came in time, while this server was held up
-            for connection in list(self._open):
+            for connection in met & self._met:  # what others sent has perhaps not been read yet
                 try:
                     connection.end_if_overdue(now)
                 except Exception:  # whatever it is, the limits hold for others
