@@ -72,6 +72,22 @@ def test_levels_are_shown_with_their_floors_and_shares(capsys: Capture) -> None:
     assert ["button", "try", "0.6000", "0.6000"] in rows
 
 
+def test_floors_of_combinations_are_floors_of_their_levels(capsys: Capture) -> None:
+    found = report(capsys, "plan", *TEST.split(), "--floors", "0.1")
+    assert [one["floor"] for one in found["levels"]] == pytest.approx([0.2, 0.2, 0.2, 0.3, 0.3])
+
+
+def test_groups_that_are_no_levels_are_printed_after_the_levels(capsys: Capture, tmp_path: Path) -> None:
+    file = tmp_path / "page.toml"
+    file.write_text(
+        'rates = { kind = "overlapping", groups = [{ arms = [1, 0], floor = 0.3 }, { arms = [0, 5], floor = 0.4 }] }\n'
+    )
+    found = run(capsys, "solve", *TEST.split(), "--file", str(file))
+    assert ["headline", "old", "0.3000"] in [line.split()[:3] for line in found.splitlines()]
+    assert "arms old / buy, bold / try together: 0." in found
+    assert found.count(" together: ") == 1
+
+
 def test_a_file_with_factors_and_flags_that_go_before_it(capsys: Capture, tmp_path: Path) -> None:
     file = tmp_path / "page.toml"
     file.write_text(
