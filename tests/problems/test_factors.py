@@ -103,6 +103,16 @@ def test_the_features_of_missing_interactions() -> None:
         assert np.abs(more.T @ more - 18 * np.eye(2)).max() < 1e-12
 
 
+def test_a_factor_may_be_called_kind() -> None:
+    design = fb.factorial({"kind": ["a", "b"], "floor": ["1", "2"]}, variance=0.25)
+    planned = fb.plan([0, 0.1, 0.2, 0.3], design, {"kind": 0.2})
+    assert planned.instance.rates == design.rates({"kind": 0.2})
+    constant = fb.plan([0, 0.1, 0.2, 0.3], design, {"kind": "constant", "floor": 0.1})
+    assert constant.instance.rates == fb.rates.Constant(0.1)
+    with pytest.raises(ValueError, match="not both, got 'kind' and 'a / 1'"):
+        fb.Identifier(design.arms, 0.05, design, {"kind": 0.2, "a / 1": 0.1})
+
+
 def test_floors_by_factor_need_no_call() -> None:
     design = fb.factorial({"h": ["a", "b"], "b": ["x", "y"]})
     means, wanted = [1.3, 1.1, 0.9, 0.7], design.rates({"h": 0.3}).to_dict()
