@@ -148,6 +148,7 @@ WRONG = [
     ),
     (f"{TEST} --floors button=go:0.1", "level of button must be one of 'buy' and 'try', got 'go'"),
     (f"{TEST} --floors button=0.2 0.1", "floors must be such as headline=0.2 or button=try:0.4, got '0.1'"),
+    (f"{TEST} --floors headline=0.2 footer=0.1", "or all by combination such as 'old / buy', got 'footer'"),
     (f"{TEST} --floors headline=0.4", "headline 'bold' at least 40 % would take 120 % of the trials"),
     (
         f"{TEST} --interactions headline,footer",
@@ -164,6 +165,38 @@ WRONG = [
 @pytest.mark.parametrize(("flags", "message"), WRONG, ids=[flags for flags, _ in WRONG])
 def test_wrong_factors(capsys: Capture, command: str, flags: str, message: str) -> None:
     assert message in complaint(capsys, command, *flags.split())
+
+
+def test_wrong_floors_of_combinations(capsys: Capture) -> None:
+    wrong = complaint(capsys, "plan", *TEST.split(), "--floors", "old / buy=a:0.1")
+    assert wrong == "floor of 'old / buy' must be a number, got {'a': 0.1}"
+    wrong = complaint(capsys, "plan", *TEST.split(), "--floors", "headline=0.2", "old / buy=0.1")
+    assert wrong.endswith("or all by combination such as 'old / buy', not both, got 'headline' and 'old / buy'")
+
+
+WRONG_FILES = [
+    ("effects = { a = { x = 1.0 } }", "effects need factors, whose levels they are of"),
+    (
+        'factors = { a = ["x", "y"] }\nfamily = { kind = "gaussian", variance = 1.0, guess = 2.0 }',
+        "with factors, family takes kind and variance, got 'guess'",
+    ),
+    (
+        'factors = { a = ["x", "y"] }\nfamily = { kind = "factorial", variance = 1.0, factors = { b = [1, 2] } }',
+        "factors must be given once: beside the family, or in a factorial family",
+    ),
+    (
+        'factors = { a = ["x", "y"] }\nfamily = { kind = "factorial", variance = 1.0, interactions = [] }',
+        "interactions must be given once: beside the family, or in a factorial family",
+    ),
+    ('factors = { a = ["x", "y"] }\nfamily = { kind = "gaussian", variance = true }', NOISE),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG_FILES, ids=[message for _, message in WRONG_FILES])
+def test_wrong_files(capsys: Capture, tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "page.toml"
+    file.write_text(text if text.startswith("effects") else f"means = [1.0, 0.0]\n{text}\n")
+    assert complaint(capsys, "plan", "--file", str(file)) == message
 
 
 def test_a_plan_needs_the_variance_of_a_reward(capsys: Capture) -> None:
