@@ -25,6 +25,8 @@ SAME = [
     ("--floors button=try:0.4,buy:0.5", DESIGN, {"button": {"try": 0.4, "buy": 0.5}}),
     ("--floors button=try:0.4 button=buy:0.5", DESIGN, {"button": {"try": 0.4, "buy": 0.5}}),
     ("--floors 0.05", DESIGN, 0.05),
+    ("--floors 0.1 --floors 0.05", DESIGN, 0.05),
+    ("--floors headline=0.2 --floors 0.05", DESIGN, 0.05),
     ("--interactions headline,button", WIDE, {}),
 ]
 
@@ -149,6 +151,15 @@ WRONG = [
     (f"{TEST} --floors button=go:0.1", "level of button must be one of 'buy' and 'try', got 'go'"),
     (f"{TEST} --floors button=0.2 0.1", "floors must be such as headline=0.2 or button=try:0.4, got '0.1'"),
     (f"{TEST} --floors headline=0.2 footer=0.1", "or all by combination such as 'old / buy', got 'footer'"),
+    (f"{TEST} --ceilings 0.5", "a multivariate test has floors only: give --floors, such as 0.02, headline=0.2"),
+    (f"{TEST} --group 0,1:0.5", "not --group"),
+    (f"{TEST} --rates softmax --p0 0.5", "not --rates"),
+    (
+        f"{FACTORS} --means 1 2 3 7 4 5 --variance 1",
+        "the effects in the model do not add up to these means, got 1.0 for 'old / buy': add an interaction, such as "
+        "that of 'headline' and 'button'",
+    ),
+    (f"{FACTORS} --effects headline=old:1e308 --baseline 1e308 --variance 1", "means must"),
     (f"{TEST} --floors headline=0.4", "headline 'bold' at least 40 % would take 120 % of the trials"),
     (
         f"{TEST} --interactions headline,footer",
@@ -189,6 +200,10 @@ WRONG_FILES = [
         "interactions must be given once: beside the family, or in a factorial family",
     ),
     ('factors = { a = ["x", "y"] }\nfamily = { kind = "gaussian", variance = true }', NOISE),
+    (
+        'factors = { a = ["x", "y"] }\nfamily = { kind = "gaussian", variance = 1.0 }\nrates = { a = {} }',
+        "floors of a must name a level, got {}",
+    ),
 ]
 
 
