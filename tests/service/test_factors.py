@@ -173,6 +173,20 @@ def test_effects_that_are_refused(client: Local, changes: dict[str, Any], messag
     assert message in response.text
 
 
+def test_floors_of_arms_and_of_a_factor_called_kind(client: Local) -> None:
+    form = {"factors": {"kind": ["a", "b"], "x": ["1", "2"]}, "family": NOISE, "delta": 0.05}
+    effects = {"kind": {"b": 0.2}, "x": {"2": 0.1}}
+    for rates, floors in [
+        ({"kind": 0.2}, [0.2, 0.2, 0.0, 0.0]),
+        ({"kind": "overlapping", "floor": 0.1}, [0.2] * 4),
+        (0.1, [0.2] * 4),
+    ]:
+        plan = client.post("/v1/plan", json={**form, "effects": effects, "rates": rates}).json()
+        assert [one["floor"] for one in plan["levels"]] == pytest.approx(floors)
+        at = created(client, **{**form, "rates": rates})
+        assert [one["floor"] for one in client.get(at).json()["effects"]] == pytest.approx(floors)
+
+
 def test_interactions_and_other_features(client: Local) -> None:
     at = created(client, interactions=[["headline", "button"]])
     assert len(client.get(at).json()["effects"]) == 2 + 3 + 6
