@@ -25,6 +25,8 @@ SAME = [
     ("--floors button=try:0.4,buy:0.5", DESIGN, {"button": {"try": 0.4, "buy": 0.5}}),
     ("--floors button=try:0.4 button=buy:0.5", DESIGN, {"button": {"try": 0.4, "buy": 0.5}}),
     ("--floors 0.05", DESIGN, 0.05),
+    ("--floors 0.1 --floors 0.05", DESIGN, 0.05),
+    ("--floors headline=0.2 --floors 0.05", DESIGN, 0.05),
     ("--interactions headline,button", WIDE, {}),
 ]
 
@@ -70,6 +72,22 @@ def test_levels_are_shown_with_their_floors_and_shares(capsys: Capture) -> None:
     assert [row[:4] for row in rows if row[:2] == ["button", "try"]] == [["button", "try", "60.00%", "60.00%"]]
     rows = [line.split() for line in run(capsys, "solve", *TEST.split(), "--floors", "button=try:0.6").splitlines()]
     assert ["button", "try", "0.6000", "0.6000"] in rows
+
+
+def test_floors_of_combinations_are_floors_of_their_levels(capsys: Capture) -> None:
+    found = report(capsys, "plan", *TEST.split(), "--floors", "0.1")
+    assert [one["floor"] for one in found["levels"]] == pytest.approx([0.2, 0.2, 0.2, 0.3, 0.3])
+
+
+def test_groups_that_are_no_levels_are_printed_after_the_levels(capsys: Capture, tmp_path: Path) -> None:
+    file = tmp_path / "page.toml"
+    file.write_text(
+        'rates = { kind = "overlapping", groups = [{ arms = [1, 0], floor = 0.3 }, { arms = [0, 5], floor = 0.4 }] }\n'
+    )
+    found = run(capsys, "solve", *TEST.split(), "--file", str(file))
+    assert ["headline", "old", "0.3000"] in [line.split()[:3] for line in found.splitlines()]
+    assert "arms old / buy, bold / try together: 0." in found
+    assert found.count(" together: ") == 1
 
 
 def test_a_file_with_factors_and_flags_that_go_before_it(capsys: Capture, tmp_path: Path) -> None:
@@ -132,6 +150,16 @@ WRONG = [
     ),
     (f"{TEST} --floors button=go:0.1", "level of button must be one of 'buy' and 'try', got 'go'"),
     (f"{TEST} --floors button=0.2 0.1", "floors must be such as headline=0.2 or button=try:0.4, got '0.1'"),
+    (f"{TEST} --floors headline=0.2 footer=0.1", "or all by combination such as 'old / buy', got 'footer'"),
+    (f"{TEST} --ceilings 0.5", "a multivariate test has floors only: give --floors, such as 0.02, headline=0.2"),
+    (f"{TEST} --group 0,1:0.5", "not --group"),
+    (f"{TEST} --rates softmax --p0 0.5", "not --rates"),
+    (
+        f"{FACTORS} --means 1 2 3 7 4 5 --variance 1",
+        "the effects in the model do not add up to these means, got 1.0 for 'old / buy': add an interaction, such as "
+        "that of 'headline' and 'button'",
+    ),
+    (f"{FACTORS} --effects headline=old:1e308 --baseline 1e308 --variance 1", "means must"),
     (f"{TEST} --floors headline=0.4", "headline 'bold' at least 40 % would take 120 % of the trials"),
     (
         f"{TEST} --interactions headline,footer",
@@ -148,6 +176,42 @@ WRONG = [
 @pytest.mark.parametrize(("flags", "message"), WRONG, ids=[flags for flags, _ in WRONG])
 def test_wrong_factors(capsys: Capture, command: str, flags: str, message: str) -> None:
     assert message in complaint(capsys, command, *flags.split())
+
+
+def test_wrong_floors_of_combinations(capsys: Capture) -> None:
+    wrong = complaint(capsys, "plan", *TEST.split(), "--floors", "old / buy=a:0.1")
+    assert wrong == "floor of 'old / buy' must be a number, got {'a': 0.1}"
+    wrong = complaint(capsys, "plan", *TEST.split(), "--floors", "headline=0.2", "old / buy=0.1")
+    assert wrong.endswith("or all by combination such as 'old / buy', not both, got 'headline' and 'old / buy'")
+
+
+WRONG_FILES = [
+    ("effects = { a = { x = 1.0 } }", "effects need factors, whose levels they are of"),
+    (
+        'factors = { a = ["x", "y"] }\nfamily = { kind = "gaussian", variance = 1.0, guess = 2.0 }',
+        "with factors, family takes kind and variance, got 'guess'",
+    ),
+    (
+        'factors = { a = ["x", "y"] }\nfamily = { kind = "factorial", variance = 1.0, factors = { b = [1, 2] } }',
+        "factors must be given once: beside the family, or in a factorial family",
+    ),
+    (
+        'factors = { a = ["x", "y"] }\nfamily = { kind = "factorial", variance = 1.0, interactions = [] }',
+        "interactions must be given once: beside the family, or in a factorial family",
+    ),
+    ('factors = { a = ["x", "y"] }\nfamily = { kind = "gaussian", variance = true }', NOISE),
+    (
+        'factors = { a = ["x", "y"] }\nfamily = { kind = "gaussian", variance = 1.0 }\nrates = { a = {} }',
+        "floors of a must name a level, got {}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG_FILES, ids=[message for _, message in WRONG_FILES])
+def test_wrong_files(capsys: Capture, tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "page.toml"
+    file.write_text(text if text.startswith("effects") else f"means = [1.0, 0.0]\n{text}\n")
+    assert complaint(capsys, "plan", "--file", str(file)) == message
 
 
 def test_a_plan_needs_the_variance_of_a_reward(capsys: Capture) -> None:

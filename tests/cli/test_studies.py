@@ -272,5 +272,7 @@ def test_compare_takes_a_folder_or_rules(capsys: Capture, tmp_path: Path) -> Non
     both = complaint(capsys, "compare", "folder", "--rules", "all")
     assert "give the folder of a study, or --rules and an instance" in both
     assert "--horizon belongs to --rules" in complaint(capsys, "compare", str(tmp_path), "--horizon", "5")
+    for flags in (["--effects", "a=x:1"], ["--baseline", "0"], ["--interactions", "a,b"], ["--factors", "a=x,y"]):
+        assert f"{flags[0]} belongs to --rules" in complaint(capsys, "compare", str(tmp_path), *flags)
     assert "means are missing" in complaint(capsys, "compare", "--rules", "all")
     assert "sampling must be one of" in complaint(capsys, "compare", "--rules", "best", "--means", "1", "0")

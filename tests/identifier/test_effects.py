@@ -37,6 +37,11 @@ def test_effects_are_in_the_units_of_the_rewards(goal: Any) -> None:
     assert status.doubts == ()
 
 
+def test_floors_of_combinations_are_floors_of_their_levels() -> None:
+    effects = fb.Identifier(DESIGN.arms, 0.05, family=DESIGN, rates=0.1).status().effects
+    assert [one.floor for one in effects] == pytest.approx([0.3, 0.3, 0.2, 0.2, 0.2])
+
+
 def test_nothing_is_known_before_the_first_reward() -> None:
     effects = fb.Identifier(DESIGN.arms, 0.05, family=DESIGN).status().effects
     assert all(math.isnan(one.effect) and one.low == -math.inf and one.high == math.inf for one in effects)

@@ -61,6 +61,7 @@ def test_floors_by_level() -> None:
         ({"footer": 0.1}, 0.0, "factor must be one of 'headline', 'picture' and 'button', got 'footer'"),
         ({"headline": {"odd": 0.1}}, 0.0, "level of headline must be one of 'old', 'new' and 'bold', got 'odd'"),
         ({"headline": 1.5}, 0.0, r"floor of headline 'old' must be in \[0, 1\], got 1.5"),
+        ({"headline": 0.2, "button": {}}, 0.0, "floors of button must name a level, got {}"),
         (0.2, 0.0, "must be by factor"),
     ],
 )
@@ -76,6 +77,8 @@ def test_wrong_floors(levels: Any, floor: float, message: str) -> None:
         ({"a": "xy"}, (), "factor 'a' must have a list of at least two levels, got 'xy'"),
         ({"a": ["x"]}, (), "at least two levels"),
         ({"a": ["x", "x"]}, (), "must be different"),
+        ({"a": [float("nan"), 2]}, (), "levels of factor 'a' must be finite, got nan"),
+        ({"a": [1, 2], "b": [1, 2], "a × b": [1, 2]}, [("a", "b")], "different names, got 'a × b' twice"),
         ({"a": ["x", None]}, (), "must be text or numbers, got None"),
         ({"": ["x", "y"]}, (), "factors must have names"),
         ({"a": ["x", "x / y"], "b": ["y / z", "z"]}, (), "a label of its own, got 'x / y / z' twice"),
@@ -101,6 +104,34 @@ def test_the_features_of_missing_interactions() -> None:
     for more in design.missing(4):
         assert np.abs(design.features.T @ more).max() < 1e-12
         assert np.abs(more.T @ more - 18 * np.eye(2)).max() < 1e-12
+
+
+def test_a_factor_may_be_called_kind() -> None:
+    design = fb.factorial({"kind": ["a", "b"], "floor": ["1", "2"]}, variance=0.25)
+    planned = fb.plan([0, 0.1, 0.2, 0.3], design, {"kind": 0.2})
+    assert planned.instance.rates == design.rates({"kind": 0.2})
+    constant = fb.plan([0, 0.1, 0.2, 0.3], design, {"kind": "constant", "floor": 0.1})
+    assert constant.instance.rates == fb.rates.Constant(0.1)
+    with pytest.raises(ValueError, match="not both, got 'kind' and 'a / 1'"):
+        fb.Identifier(design.arms, 0.05, design, {"kind": 0.2, "a / 1": 0.1})
+
+
+def test_overlapping_rates_without_groups_are_floors_of_arms() -> None:
+    design = fb.factorial({"h": ["a", "b"], "b": ["x", "y"]}, variance=0.25)
+    means = design.means({"h": {"a": 0.2}, "b": {"y": 0.1}})
+    found, expected = (fb.plan(means, design, rates) for rates in (fb.rates.Overlapping(0.1), 0.1))
+    assert found.trials == expected.trials
+    assert fb.price_of_fairness(found.instance) == fb.price_of_fairness(expected.instance)
+
+
+def test_means_that_effects_do_not_add_up_to() -> None:
+    design = fb.factorial({"h": ["a", "b"], "b": ["x", "y"]})
+    with pytest.raises(ValueError, match=r"got 1.0 for 'a / x': add an interaction, such as that of 'h' and 'b'"):
+        fb.Instance([1, 2, 3, 7], design)
+    fb.Instance([1, 2, 3, 7], fb.factorial(design.factors, [("h", "b")]))
+    design = fb.factorial({"h": ["a", "b"], "b": ["x", "y"], "c": [1, 2]}, [("h", "b"), ("h", "c"), ("b", "c")])
+    with pytest.raises(ValueError, match=r"do not add up to these means, got .* for 'a / x / 1'$"):
+        fb.Instance([1, 0, 0, 0, 0, 0, 0, 0], design)
 
 
 def test_floors_by_factor_need_no_call() -> None:

@@ -7,7 +7,8 @@ import pytest
 from scipy.optimize import linprog
 
 import fairbai as fb
-from fairbai.problems.rates import Group, Overlapping, Rate
+from fairbai.problems.rates import Constant, Group, Overlapping, Rate
+from fairbai.problems.rates.overlapping import joint_floors
 
 
 def anything(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -67,6 +68,15 @@ def test_json_and_labels() -> None:
 def test_wrong_groups(groups: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Overlapping(0.0, groups).polytope(3)  # type: ignore[arg-type]
+
+
+def test_groups_are_guaranteed_their_floor_or_those_of_their_arms() -> None:
+    groups = [Group([1, 0], floor=0.2), Group([0, 1], floor=0.5), Group([0, 1], floor=0.1)]
+    rates = Overlapping([0.1, 0.0, 0.1, 0.2], groups)
+    assert rates.group_floors == {(0, 1): 0.5}
+    floors = rates.floors(np.zeros(4))
+    assert joint_floors(rates, floors, [(1, 0), (2, 3), (0, 2)]) == pytest.approx([0.5, 0.3, 0.2])
+    assert joint_floors(Constant(0.1), Constant(0.1).floors(np.zeros(4)), [(0, 1, 3)]) == pytest.approx([0.3])
 
 
 def test_the_public_name() -> None:

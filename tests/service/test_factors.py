@@ -160,8 +160,10 @@ def test_a_plan_takes_effects_instead_of_means(client: Local) -> None:
         ({"effects": {}, "means": [1.0] * 6}, "means follow from effects: give one of them"),
         ({"effects": {}, "difference": 1.0}, "effects must stand alone"),
         ({"effects": {}, "factors": None, "arms": ["a", "b"]}, "effects need factors"),
-        ({}, "means must be given, or difference and baseline, or with factors effects"),
+        ({}, "means must be given, or difference and baseline, or, with factors, effects"),
         ({"effects": {"button": {"try": 1.0}}, "rates": {"footer": 0.1}}, "floors must be by factor"),
+        ({"effects": {}, "family": {**NOISE, "guess": 4.0}}, "family takes kind and variance, got 'guess'"),
+        ({"effects": {}, "family": {**NOISE, "kind": "factorial", "factors": FACTORS}}, "factors must be given once"),
     ],
 )
 def test_effects_that_are_refused(client: Local, changes: dict[str, Any], message: str) -> None:
@@ -169,6 +171,20 @@ def test_effects_that_are_refused(client: Local, changes: dict[str, Any], messag
     response = client.post("/v1/plan", json={**form, **changes})
     assert response.status_code == 422
     assert message in response.text
+
+
+def test_floors_of_arms_and_of_a_factor_called_kind(client: Local) -> None:
+    form = {"factors": {"kind": ["a", "b"], "x": ["1", "2"]}, "family": NOISE, "delta": 0.05}
+    effects = {"kind": {"b": 0.2}, "x": {"2": 0.1}}
+    for rates, floors in [
+        ({"kind": 0.2}, [0.2, 0.2, 0.0, 0.0]),
+        ({"kind": "overlapping", "floor": 0.1}, [0.2] * 4),
+        (0.1, [0.2] * 4),
+    ]:
+        plan = client.post("/v1/plan", json={**form, "effects": effects, "rates": rates}).json()
+        assert [one["floor"] for one in plan["levels"]] == pytest.approx(floors)
+        at = created(client, **{**form, "rates": rates})
+        assert [one["floor"] for one in client.get(at).json()["effects"]] == pytest.approx(floors)
 
 
 def test_interactions_and_other_features(client: Local) -> None:
@@ -200,6 +216,18 @@ def test_interactions_and_other_features(client: Local) -> None:
             "at most 2,500 here, got 60 x 60",
         ),
         ({"family": {**NOISE, "variance": 10**400}}, "variance must be positive, got 1000"),
+        ({"family": {**NOISE, "guess": 4.0}}, "with factors, family takes kind and variance, got 'guess'"),
+        ({"family": {**NOISE, "variance": True}}, "family must be gaussian with its variance"),
+        ({"family": {**NOISE, "kind": "factorial", "factors": FACTORS}}, "factors must be given once"),
+        ({"family": {**NOISE, "kind": "factorial", "interactions": []}}, "interactions must be given once"),
+        (
+            {"factors": None, "interactions": [], "family": {**NOISE, "kind": "factorial", "factors": FACTORS}},
+            "interactions need factors beside them",
+        ),
+        (
+            {"factors": None, "family": {**NOISE, "kind": "factorial", "factors": FACTORS, "guess": 4.0}},
+            "got 'guess'",
+        ),
         ({"interactions": [["headline", "footer"]]}, "pairs of the factors 'headline' and 'button'"),
     ],
 )

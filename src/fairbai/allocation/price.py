@@ -67,7 +67,7 @@ def price_of_fairness(instance: Instance) -> PriceOfFairness:
     reached = instance.floors + instance.spare * free.weights
     if instance.limits is not None:
         reached = instance.limits.centre
-    if isinstance(instance.rates, Overlapping):
+    if isinstance(instance.rates, Overlapping) and instance.rates.groups:
         reached = polytope_of(instance.rates, instance.means.size).inside
     with np.errstate(divide="ignore", invalid="ignore"):  # an arm may have no share in either
         upper_bound = float(np.max(np.where(free.weights > 0.0, free.weights / reached, 0.0)))

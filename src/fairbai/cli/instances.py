@@ -3,6 +3,7 @@
 import argparse
 import re
 from pathlib import Path
+from typing import Any
 
 from fairbai.cli.factors import add_factors
 from fairbai.cli.flags import add_json, add_question, add_quiet
@@ -48,6 +49,16 @@ fairbai simulate plan.json tries the plan out.
 """
 
 
+class _Floors(argparse.Action):
+    """Floors by name may be given in parts; of numbers, the last ones count."""
+
+    def __call__(
+        self, _parser: argparse.ArgumentParser, options: argparse.Namespace, values: Any, _flag: str | None = None
+    ) -> None:
+        together = [*(getattr(options, self.dest) or ()), *values]
+        setattr(options, self.dest, together if all("=" in text for text in together) else values)
+
+
 def add_instance(parser: argparse.ArgumentParser) -> None:
     """The options that describe an instance."""
     parser.add_argument("--file", type=Path, metavar="TOML", help="read the instance from a file; flags override it")
@@ -58,7 +69,7 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--floors",
         nargs="+",
-        action="extend",
+        action=_Floors,
         metavar="P",
         help="guaranteed share: one, one per arm, or by label such as new=0.3",
     )

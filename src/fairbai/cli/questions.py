@@ -37,9 +37,13 @@ def question(options: argparse.Namespace, family: str | None = None) -> dict[str
     elif family is not None:
         form.setdefault("family", family)
     form = written_out(form)
-    if (rates := rates_given(options, form.get("arms"), isinstance(form.get("family"), Factorial))) is not None:
+    if (rates := rates_given(options, form.get("arms"), _is_factorial(form.get("family")))) is not None:
         form["rates"] = rates
     return form
+
+
+def _is_factorial(family: Any) -> bool:
+    return isinstance(family, Factorial) or (isinstance(family, dict) and family.get("kind") == Factorial.kind)
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -68,6 +72,8 @@ def rates_given(options: argparse.Namespace, labels: list[str] | None, factorial
         raise ValueError("give --rates, or --floors, --ceilings and --group, not both")
     if options.rates is None and (options.p0 is not None or options.temperature is not None):
         raise ValueError("--p0 and --temperature belong to --rates, which is missing")
+    if factorial:
+        _check_floors_only(options)
     if limited:
         groups = [_group(text, labels) for text in options.group or ()]
         floor, ceiling = _shares("floors", options.floors or ["0"]), _shares("ceilings", options.ceilings or ["1"])
@@ -79,6 +85,14 @@ def rates_given(options: argparse.Namespace, labels: list[str] | None, factorial
         return None
     form = {"kind": options.rates, "p0": options.p0, "temperature": options.temperature}
     return {key: value for key, value in form.items() if value is not None}
+
+
+def _check_floors_only(options: argparse.Namespace) -> None:
+    """Refuse rates that a multivariate test cannot have."""
+    for name in ("ceilings", "group", "rates"):
+        if getattr(options, name) is not None:
+            example = "0.02, headline=0.2 or button=try:0.4"
+            raise ValueError(f"a multivariate test has floors only: give --floors, such as {example}, not --{name}")
 
 
 def asked_of(form: dict[str, Any]) -> dict[str, Any]:

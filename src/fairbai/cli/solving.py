@@ -15,6 +15,7 @@ from fairbai.planning.text import count
 from fairbai.problems import Instance
 from fairbai.problems.checks import confidence
 from fairbai.problems.factor_forms import KEYS as FACTOR_KEYS
+from fairbai.problems.factors import Factorial
 from fairbai.problems.labels import labels_for
 from fairbai.problems.question import question_of
 from fairbai.problems.short_forms import arms_of, family_of, rates_of
@@ -40,10 +41,12 @@ def print_solution(options: argparse.Namespace) -> None:
     answer, arms = "best arm" if asked.plain else "answer", f"{instance.means.size} {instance.family.kind} arms"
     print(f"{answer} {labels[report['best_arm']]} of {arms}\n")
     _print_arms(report, limited=instance.limits is not None)
-    if "levels" in report:
+    levels: set[tuple[int, ...]] = set()
+    if isinstance(family, Factorial):
         _print_levels(report)
-    else:
-        _print_groups(report, instance.rates.to_dict().get("groups", ()), labels)
+        levels = {one.arms for one in family.effects if one.factor in family.factors}
+    groups = instance.rates.to_dict().get("groups", ())
+    _print_groups(report, [group for group in groups if tuple(sorted(group["arms"])) not in levels], labels)
     bound = f"at most {report['price_upper_bound']:.4g}"
     print_table(
         None,

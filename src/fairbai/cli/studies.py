@@ -121,9 +121,10 @@ def run_compare(options: argparse.Namespace) -> None:
 
         print_comparison(options)
         return
+    from fairbai.problems.factor_forms import KEYS as FACTOR_KEYS
     from fairbai.simulation import Study
 
-    for name in ("means", "factors", "file", "horizon", "runs", "seed", "figures"):
+    for name in ("means", *FACTOR_KEYS, "file", "horizon", "runs", "seed", "figures"):
         if getattr(options, name) is not None:
             raise ValueError(f"--{name} belongs to --rules, which is missing: a folder holds its runs already")
     _print_study(Study.open(options.folder), options.json)

@@ -8,7 +8,7 @@ import numpy as np
 from fairbai.experiment.procedure import Procedure
 from fairbai.kernels import state as rows
 from fairbai.problems.factors import Factorial
-from fairbai.problems.rates import Overlapping
+from fairbai.problems.rates.overlapping import joint_floors
 from fairbai.stopping import LinearMixture
 
 
@@ -23,7 +23,8 @@ class LevelEffect(NamedTuple):
             all times; they are infinite while nothing is proved.
         high: The upper end.
         assigned: The trials of the combinations that have the level.
-        floor: The share of the trials that the level is guaranteed; 0 if there is no such floor.
+        floor: The share of the trials that the level is guaranteed: its own floor, or those of its
+            combinations together.
     """
 
     factor: str
@@ -48,9 +49,9 @@ def level_effects(procedure: Procedure) -> tuple[LevelEffect, ...]:
     found, ends = mixture.contrasts(family, counts, told, procedure.delta, contrasts)
     if not procedure.proved or procedure.doubts.found:
         ends = np.tile([-math.inf, math.inf], (len(contrasts), 1))
-    floors = one.rates.group_floors if isinstance(one.rates, Overlapping) else {}
+    floors = joint_floors(one.rates, one.state[rows.FLOOR], [effect.arms for effect in family.effects])
     listed = []
-    for effect, estimate, (low, high) in zip(family.effects, found.tolist(), ends.tolist(), strict=True):
-        trials, floor = int(assigned[list(effect.arms)].sum()), floors.get(effect.arms, 0.0)
+    for effect, estimate, (low, high), floor in zip(family.effects, found.tolist(), ends.tolist(), floors, strict=True):
+        trials = int(assigned[list(effect.arms)].sum())
         listed.append(LevelEffect(effect.factor, effect.level, estimate, low, high, trials, floor))
     return tuple(listed)

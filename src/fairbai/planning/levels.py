@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from fairbai.problems import Instance
 from fairbai.problems.factors import Factorial
-from fairbai.problems.rates import Overlapping
+from fairbai.problems.rates.overlapping import joint_floors
 
 
 class PlannedLevel(NamedTuple):
@@ -14,7 +14,7 @@ class PlannedLevel(NamedTuple):
     Attributes:
         factor: The factor.
         level: The level.
-        floor: The share of the trials that it is guaranteed; 0 if there is no such floor.
+        floor: The share of the trials that it is guaranteed: its own floor, or those of its combinations together.
         weight: Its optimal share of the trials, in all combinations that have it.
     """
 
@@ -26,12 +26,12 @@ class PlannedLevel(NamedTuple):
 
 def levels_of(instance: Instance, weights: Sequence[float]) -> list[PlannedLevel]:
     """All levels of all factors in their order; none if the instance is not factorial."""
-    family, rates = instance.family, instance.rates
+    family = instance.family
     if not isinstance(family, Factorial):
         return []
-    floors = rates.group_floors if isinstance(rates, Overlapping) else {}
+    levels = [one for one in family.effects if one.factor in family.factors]
+    floors = joint_floors(instance.rates, instance.floors, [one.arms for one in levels])
     return [
-        PlannedLevel(one.factor, one.level, floors.get(one.arms, 0.0), float(sum(weights[arm] for arm in one.arms)))
-        for one in family.effects
-        if one.factor in family.factors
+        PlannedLevel(one.factor, one.level, floor, float(sum(weights[arm] for arm in one.arms)))
+        for one, floor in zip(levels, floors, strict=True)
     ]

@@ -15,7 +15,7 @@ NOISE = (
 
 
 def design_of(factors: Any, interactions: Any, family: Any) -> Factorial:
-    """The design of some factors, whose noise a Gaussian family declares; it may be the JSON form of a design.
+    """The design of some factors, whose noise a Gaussian family declares, which has no more than its variance.
 
     Example:
         >>> design_of({"button": ["buy", "try"]}, None, {"kind": "gaussian", "variance": 0.25}).arms
@@ -23,12 +23,19 @@ def design_of(factors: Any, interactions: Any, family: Any) -> Factorial:
     """
     form = family if isinstance(family, Mapping) else {"kind": family}
     variance = form.get("variance", 1.0)
-    if form.get("kind") not in ("gaussian", "factorial") or not isinstance(variance, int | float):
+    if form.get("kind") not in ("gaussian", "factorial"):
+        raise ValueError(NOISE)
+    for name in form:
+        if name in ("factors", "interactions"):
+            raise ValueError(f"{name} must be given once: beside the family, or in a factorial family")
+        if name not in ("kind", "variance"):
+            raise ValueError(f"with factors, family takes kind and variance, got {name!r}")
+    if isinstance(variance, bool) or not isinstance(variance, int | float):
         raise ValueError(NOISE)
     return factorial(factors, () if interactions is None else interactions, variance)
 
 
-def means_by(means: Any, effects: Any, baseline: Any, family: Family) -> Numbers:
+def means_by(means: Any, effects: Any, baseline: Any, family: Family | None) -> Numbers:
     """The means as they are given, or those that effects of levels add up to."""
     if effects is None:
         if baseline is not None:
@@ -41,24 +48,17 @@ def means_by(means: Any, effects: Any, baseline: Any, family: Family) -> Numbers
     return family.means(effects, 0.0 if baseline is None else baseline)
 
 
-def written_out(form: Mapping[str, Any], default: str | None = None) -> dict[str, Any]:
-    """The form of an instance without ``KEYS``: factors are in its family, and effects in its means.
-
-    Args:
-        form: An instance in a file, or from the command line.
-        default: The family of a form that names none.
-    """
+def written_out(form: Mapping[str, Any]) -> dict[str, Any]:
+    """The form of an instance without ``KEYS``: factors are in its family, and effects in its means."""
     found = {name: value for name, value in form.items() if name not in KEYS}
     factors, pairs, effects, baseline = (form.get(name) for name in KEYS)
-    family = form.get("family", default)
+    family = form.get("family")
     if factors is not None:
         if found.get("arms") is not None:
             raise ValueError("arms follow from factors: give one of them")
-        if isinstance(family, Mapping) and "factors" in family:
-            raise ValueError("factors are in the family already: give one of them")
         found["family"] = family = design_of(factors, pairs, family)
     elif pairs is not None:
         raise ValueError("interactions need factors")
     if effects is not None or baseline is not None:
-        found["means"] = means_by(form.get("means"), effects, baseline, Family.of(family))
+        found["means"] = means_by(form.get("means"), effects, baseline, None if family is None else Family.of(family))
     return found

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from fairbai.problems.checks import Array, frozen, number
 from fairbai.problems.linear import Linear
@@ -70,6 +71,7 @@ class Factorial(Linear):
     def __post_init__(self) -> None:
         self._set(factors=_checked(self.factors))
         self._set(interactions=_pairs(self.interactions, list(self.factors)))
+        _check_names([*self.factors, *map(_joined, self.interactions)])
         _check_size(self.factors, self.interactions)
         combinations = list(itertools.product(*self.factors.values()))
         labels = tuple(BETWEEN.join(levels) for levels in combinations)
@@ -112,6 +114,8 @@ class Factorial(Linear):
         for factor, floors in levels.items():
             known = self._levels(factor)
             by_level = floors if isinstance(floors, Mapping) else dict.fromkeys(known, floors)
+            if not by_level:
+                raise ValueError(f"floors of {factor} must name a level, got {{}}")
             for level, share in by_level.items():
                 share = number(f"floor of {factor} {level!r}", share, 0.0, 1.0, "in [0, 1]")
                 groups.append(Group(self.group(factor, level), floor=share))
@@ -144,8 +148,20 @@ class Factorial(Linear):
             _one_of("effects", factor, known)
             for level, effect in levels.items():
                 _one_of(f"effects of {factor}", str(level), known[factor])
-                found[list(known[factor][str(level)])] += _finite(f"effect of {factor} {level!r}", effect)
+                added = _finite(f"effect of {factor} {level!r}", effect)
+                with np.errstate(over="ignore"):  # the instance refuses infinite means
+                    found[list(known[factor][str(level)])] += added
         return found
+
+    def _check_fit(self, means: Array, off: npt.NDArray[np.bool_]) -> None:
+        """Refuse means that effects do not add up to."""
+        if off.any():
+            where = tuple(int(index[0]) for index in np.nonzero(off))
+            arm = f"{means[where]} for {self.arms[where[-1]]!r}"
+            pairs = itertools.combinations(self.factors, 2)
+            pair = next((pair for pair in pairs if pair not in self.interactions), None)
+            why = "" if pair is None else f": add an interaction, such as that of {pair[0]!r} and {pair[1]!r}"
+            raise ValueError(f"the effects in the model do not add up to these means, got {arm}{why}")
 
     def missing(self, columns: int) -> tuple[Array, ...]:
         """The features of every interaction of two factors that is not in the model, if they are at most so many."""
@@ -198,7 +214,7 @@ class Factorial(Linear):
                 chosen = [every[name] == place for name, place in zip(names, places, strict=True)]
                 arms = np.flatnonzero(np.logical_and.reduce(chosen)).tolist()
                 level = BETWEEN.join(self.factors[name][place] for name, place in zip(names, places, strict=True))
-                found.append(Effect(" × ".join(names), level, frozen(contrast), tuple(arms)))
+                found.append(Effect(_joined(names), level, frozen(contrast), tuple(arms)))
             start = end
         return found
 
@@ -265,12 +281,26 @@ def _named(name: Any) -> str:
     return name
 
 
+def _joined(names: tuple[str, ...]) -> str:
+    """The name of a factor, or of an interaction."""
+    return " × ".join(names)
+
+
+def _check_names(names: list[str]) -> None:
+    """Refuse a factor that is called like an interaction, and two interactions that are called the same."""
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"factors and interactions must have different names, got {name!r} twice")
+
+
 def _level_names(name: str, levels: Any) -> tuple[str, ...]:
     if isinstance(levels, (str, Mapping)) or not isinstance(levels, Sequence) or len(levels) < 2:
         raise ValueError(f"factor {name!r} must have a list of at least two levels, got {levels!r}")
     for level in levels:
         if isinstance(level, bool) or not isinstance(level, (str, int, float)) or not str(level).strip():
             raise ValueError(f"levels of factor {name!r} must be text or numbers, got {level!r}")
+        if isinstance(level, float) and not math.isfinite(level):
+            raise ValueError(f"levels of factor {name!r} must be finite, got {level!r}")
     found = tuple(str(level) for level in levels)
     if len(set(found)) < len(found):
         raise ValueError(f"levels of factor {name!r} must be different, got {list(levels)!r}")
@@ -305,4 +335,4 @@ def _contrasts(levels: int) -> Array:
 
 
 def _parameters(names: tuple[str, ...], block: Array) -> list[str]:
-    return [f"{' × '.join(names)} {column + 1}" for column in range(block.shape[-1])]
+    return [f"{_joined(names)} {column + 1}" for column in range(block.shape[-1])]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from fairbai.kernels import families as kernels
 from fairbai.problems.checks import Array, Numbers, array, frozen, number, refuse
@@ -85,8 +86,12 @@ class Linear(Family):
         self.check_arms(checked.shape[-1])
         off = np.abs(checked - self.fitted(checked))
         allowed = SPAN_TOLERANCE * np.abs(checked).max(axis=-1, keepdims=True)
-        refuse("means", "be linear in the features", checked, off > allowed)
+        self._check_fit(checked, off > allowed)
         return checked
+
+    def _check_fit(self, means: Array, off: npt.NDArray[np.bool_]) -> None:
+        """Refuse means that are off the span of the features."""
+        refuse("means", "be linear in the features", means, off)
 
     def fitted(self, means: Array) -> Array:
         """The means in the span of the features that are closest to these (on the last axis)."""

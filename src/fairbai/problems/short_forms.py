@@ -58,10 +58,11 @@ def rates_of(form: RateForm, labels: Sequence[Any] | None = None, family: Family
     if form is None:
         return Constant()
     if isinstance(form, Mapping):
-        if isinstance(family, Factorial) and form and "kind" not in form:
-            if all(name in family.factors for name in form):
+        if isinstance(family, Factorial):
+            if by_factor(form, family):
                 return family.rates(form)
-            _check_combinations(form, family)
+            if not isinstance(form.get("kind"), str):
+                _check_combinations(form, family)
         form = _in_order(form if isinstance(form.get("kind"), str) else {"kind": "constant", "floor": form}, labels)
     if isinstance(form, (Rate, dict, str)):
         rate = Rate.of(form)
@@ -71,14 +72,24 @@ def rates_of(form: RateForm, labels: Sequence[Any] | None = None, family: Family
     return Constant(form)  # type: ignore[arg-type]  # it checks
 
 
+def by_factor(form: Any, family: Factorial) -> bool:
+    """Whether rates are floors by factor, such as ``{"headline": 0.2}``; a factor may be called "kind"."""
+    if not isinstance(form, Mapping) or not form or isinstance(form.get("kind"), str):
+        return False
+    return all(name in family.factors for name in form)
+
+
 def _check_combinations(form: Mapping[str, Any], family: Factorial) -> None:
     """Floors that are not by factor must be by combination."""
+    known = listed([repr(factor) for factor in family.factors])
+    expected = f"floors must be by factor ({known}), or all by combination such as {family.arms[0]!r}"
+    combinations = [name for name in form if name in family.arms]
+    for name in form:
+        if name not in family.arms and name not in family.factors:
+            raise ValueError(f"{expected}, got {name!r}")
     for name in form:
         if name not in family.arms:
-            known = listed([repr(factor) for factor in family.factors])
-            raise ValueError(
-                f"floors must be by factor ({known}), or all by combination such as {family.arms[0]!r}, got {name!r}"
-            )
+            raise ValueError(f"{expected}, not both, got {name!r} and {combinations[0]!r}")
 
 
 def _in_order(form: Mapping[str, Any], labels: Sequence[Any] | None) -> dict[str, Any]:
@@ -87,8 +98,10 @@ def _in_order(form: Mapping[str, Any], labels: Sequence[Any] | None) -> dict[str
     for name, shares in by_label.items():
         if labels is None:
             raise ValueError(f"a {name} by label needs the labels of the arms, got {dict(shares)!r} for numbered arms")
-        for label in shares:
+        for label, share in shares.items():
             if label not in labels:
                 raise ValueError(f"a {name} must be for an arm of {some(labels)}, got {label!r}")
+            if not isinstance(share, (int, float, np.number)):
+                raise ValueError(f"{name} of {label!r} must be a number, got {share!r}")
     lists = {name: [shares.get(label, NO_LIMIT[name]) for label in labels or ()] for name, shares in by_label.items()}
     return {**form, **lists}

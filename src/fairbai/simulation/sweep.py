@@ -191,8 +191,8 @@ def _instance(name: str, form: Any) -> Instance:
     allowed = ("arms", "family", "rates", "tolerance", "goal", "control", *KEYS)
     if not isinstance(form, dict) or not {"means", "effects"} & form.keys() or not form.keys() <= {"means", *allowed}:
         raise ValueError(f"instance {name} must have means or effects and may have {', '.join(allowed)}, got {form!r}")
-    form = written_out(form, default="gaussian")
-    family = family_of(form.get("family", "gaussian"))
+    form = written_out({"family": "gaussian", **form})
+    family = family_of(form["family"])
     labels = labels_for(arms_of(form.get("arms"), family), form["means"])
     asked = question_of(form.get("goal", "max"), form.get("tolerance"), form.get("control"), labels)
     rates = rates_of(form.get("rates"), labels, family)

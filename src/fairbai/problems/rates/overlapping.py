@@ -1,7 +1,7 @@
 """Floors on arms and on groups of arms that may overlap, such as the levels of several factors."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from fairbai.problems.checks import SUM_TOLERANCE, Array, Numbers, frozen
 from fairbai.problems.labels import some
-from fairbai.problems.rates.constant import Constant
+from fairbai.problems.rates.constant import Constant, Rate
 from fairbai.problems.rates.groups import Group, groups_of
 from fairbai.problems.sentences import listed, named, told
 
@@ -91,8 +91,12 @@ class Overlapping(Constant):
 
     @property
     def group_floors(self) -> dict[tuple[int, ...], float]:
-        """The floor of every group, by the numbers of its arms."""
-        return {tuple(group.numbers): group.floor for group in groups_of(self.groups)}
+        """The floor of every group, by the numbers of its arms in order; the largest, if a group is given twice."""
+        found: dict[tuple[int, ...], float] = {}
+        for group in groups_of(self.groups):
+            arms = tuple(sorted(group.numbers))
+            found[arms] = max(group.floor, found.get(arms, 0.0))
+        return found
 
     def scaled(self, by: float) -> Self:
         """The same floors, all larger or smaller by a factor."""
@@ -102,6 +106,18 @@ class Overlapping(Constant):
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; groups are dictionaries."""
         return {**super().to_dict(), "groups": [group.to_dict() for group in groups_of(self.groups)]}
+
+
+def joint_floors(rates: Rate, floors: Array, groups: Iterable[Sequence[int]]) -> list[float]:
+    """The share of the trials that each of some groups of arms is guaranteed.
+
+    Args:
+        rates: The rates, which may have floors for these groups.
+        floors: Those of the arms.
+        groups: The numbers of the arms of each.
+    """
+    own = rates.group_floors if isinstance(rates, Overlapping) else {}
+    return [max(own.get(tuple(sorted(arms)), 0.0), math.fsum(floors[list(arms)].tolist())) for arms in groups]
 
 
 def _refuse_too_much(

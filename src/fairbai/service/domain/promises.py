@@ -60,7 +60,7 @@ class Promises:
         elif isinstance(rates, Constant):
             self.floors = rates.floors(np.zeros(arms)).tolist()
         bounds = None
-        if isinstance(rates, Constant) and not isinstance(rates, Overlapping):
+        if isinstance(rates, Constant) and not self.overlapping:
             bounds = identifier.sampling.bounds(rates, arms)
         self._every_path = bounds is not None
         self.allowed = bounds or _anything(arms, len(self.group_floors))

@@ -6,6 +6,7 @@ from typing import Any
 
 from fairbai.problems.factor_forms import design_of
 from fairbai.problems.factors import Factorial
+from fairbai.problems.short_forms import by_factor
 from fairbai.service.domain.costs import check_linear
 from fairbai.service.http.fields import MAX_ARMS, kind_of, wrong
 from fairbai.stopping import LinearMixture
@@ -22,7 +23,10 @@ def written_out(form: Any) -> Any:
     form = dict(form)
     factors, pairs, family = form.pop("factors", None), form.pop("interactions", None), form.get("family")
     if factors is None and isinstance(family, dict) and family.get("kind") == "factorial":
+        if pairs is not None:
+            raise wrong("interactions need factors beside them: give both, or both in the family")
         factors, pairs = family.get("factors"), family.get("interactions")
+        family = {name: value for name, value in family.items() if name not in ("factors", "interactions")}
     if factors is None:
         if pairs is not None:
             raise wrong("interactions need factors")
@@ -58,6 +62,4 @@ def _with_stop(form: dict[str, Any]) -> dict[str, Any]:
 
 def _rates(rates: Any, design: Factorial) -> dict[str, Any]:
     """Floors by factor as floors of groups; nothing if they are something else."""
-    if not isinstance(rates, Mapping) or not rates or not all(name in design.factors for name in rates):
-        return {}
-    return {"rates": design.rates(rates).to_dict()}
+    return {"rates": design.rates(rates).to_dict()} if by_factor(rates, design) else {}

@@ -44,7 +44,7 @@ def _means(form: forms.Plan) -> Numbers:
             raise ValueError(f"means must be as many as arms ({len(form.arms)}), got {len(form.means)}")
         return form.means
     if form.difference is None or form.baseline is None:
-        raise ValueError("means must be given, or difference and baseline, or with factors effects")
+        raise ValueError("means must be given, or difference and baseline, or, with factors, effects")
     better = form.difference if form.goal == "max" else -form.difference
     return [form.baseline] * (len(form.arms) - 1) + [form.baseline + better]
 
