@@ -70,9 +70,10 @@ def test_shares_are_of_the_trials_in_which_an_arm_was_available() -> None:
     ("changes", "name"),
     [
         ({"proved": True}, "best arm"),
+        ({"proved": True, "doubts": [{"after_decision": True}]}, "best arm"),
         ({"proved": False}, "answer, not proved"),
         ({"proved": False, "doubts": [{"after_decision": False}]}, "answer, not proved"),
-        ({"proved": False, "doubts": [{"after_decision": True}]}, "best arm"),
+        ({"proved": False, "doubts": [{"after_decision": True}]}, "answer, not proved"),  # so was the rule
     ],
 )
 def test_a_decision_that_is_not_proved_is_no_best_arm(changes: dict[str, Any], name: str) -> None:

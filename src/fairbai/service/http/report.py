@@ -169,7 +169,8 @@ def _place(arm: str, candidate: bool | None, status: Status) -> str:
     """Where an arm is in the race."""
     control = "control, " if arm == status["control"] else ""
     if arm == status["recommendation"]:
-        return control + ("answer" if status["decided"] else "best guess" if status["stopped"] else "ahead")
+        answer = "answer" if status["proved"] else "answer, not proved"
+        return control + (answer if status["decided"] else "best guess" if status["stopped"] else "ahead")
     left = "not excluded" if status["decided"] else "in the race"
     return control + {None: "–", True: left, False: "excluded"}[candidate]
 
