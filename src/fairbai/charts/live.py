@@ -48,7 +48,7 @@ def shares_figure(status: Answer) -> Figure:
             "type": "bar",
             "name": "share",
             "x": names,
-            "y": [percent(_share(arm)) for arm in arms],
+            "y": [percent(share_of(arm)) for arm in arms],
             "marker": {"color": BLUE},
             "hovertemplate": "%{x}: %{y:.2f} %<extra></extra>",
         },
@@ -62,7 +62,7 @@ def shares_figure(status: Answer) -> Figure:
     return figure(data, arms_axis(len(status["arms"])), axis(title, **extent))
 
 
-def _share(arm: Answer) -> float:
+def share_of(arm: Answer) -> float:
     """The share of an arm; of the trials in which it was available, if some arm was not in all of them."""
     return float(arm["assigned"] / max(1, arm["available"]) if "available" in arm else arm["share"])
 
