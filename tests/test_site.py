@@ -92,6 +92,8 @@ def assert_the_reference_has_the_public_names(site: Path) -> None:
     for module in sorted(modules):
         for name in getattr(fairbai, module).__all__:
             assert f'id="fairbai.{module}.{name}"' in text or f'id="fairbai.{name}"' in text, f"{module}.{name}"
+    for name in dir(fairbai.Identifier):  # the page lists them, in an order of its own
+        assert name.startswith("_") or f'id="fairbai.Identifier.{name}"' in text, name
 
 
 def test_the_drawn_layers_are_those_of_the_contract() -> None:

@@ -153,6 +153,7 @@ def test_endings_fit_and_can_be_read(site: Site) -> None:
         page = visitor.open(path)
         settled(page)
         check_names(page, path)
+        assert 2 <= page.locator("#trials-chart .xtick").count() <= 5
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             check_looks(page, f"{path} in {scheme}")

@@ -92,6 +92,40 @@ def test_doubts_are_shown(site: Site) -> None:
     visitor.check()
 
 
+@pytest.mark.parametrize(
+    ("stopping", "standing", "mark", "listed", "stop"),
+    [
+        ("mixture", "Decided", "answer", "winner", "proved decision"),
+        ("heuristic", "Decided, not proved", "answer, not proved", "answernot proved", "heuristic decision"),
+    ],
+)
+def test_doubts_after_the_decision_leave_it_as_it_was(
+    site: Site, stopping: str, standing: str, mark: str, listed: str, stop: str
+) -> None:
+    family = {"kind": "gaussian", "variance": 1.0}
+    name = f"doubted since, {stopping}"
+    experiment = begin(site, name, family=family, rates=0.0, stopping=stopping)
+    late = [site.client.ask(experiment)[0] for _ in range(2)]
+    play(site.client, experiment, {"a": 0.0, "b": 1.0}, random.Random(1))
+    site.client.tell(experiment, {trial.ticket: 1e6 for trial in late})
+    doubts = site.client.status(experiment)["doubts"]
+    assert [doubt["after_decision"] for doubt in doubts] == [True] * len(doubts) != []
+    visitor = site.visitor()
+    page = visitor.open(f"/experiments/{experiment}")
+    expect(page.locator("#doubts")).to_contain_text("found after the decision")
+    expect(page.locator("#state")).to_have_text(standing)
+    expect(page.locator("#stop")).to_have_text(stop)
+    expect(page.locator("#arms .badge", has_text="answer")).to_have_text(mark)
+    expect(page.locator("#standing")).to_have_class(re.compile("good" if stopping == "mixture" else "^((?!good).)*$"))
+    page.get_by_role("link", name="Audit").click()
+    expect(page.locator("#state")).to_have_text(standing)
+    visitor.open("/experiments")
+    row = page.get_by_role("row", name=name)
+    expect(row.locator("[data-label='Best arm']")).to_contain_text(listed)
+    expect(row.locator("[data-label='State']")).to_have_text(standing)
+    visitor.check()
+
+
 def test_shares_are_of_the_trials_in_which_an_arm_was_available(site: Site) -> None:
     queues = {"sampling": "virtual_queues", "rates": 0.25, "delta": 1e-6, "seed": 1}
     experiment = site.client.create("available", ["a", "b", "c"], family="bernoulli", **queues)

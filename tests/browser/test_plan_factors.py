@@ -80,6 +80,20 @@ def test_what_is_wrong_with_factors_is_explained(site: Site, field: str, value: 
     visitor.check()
 
 
+def test_means_may_be_0_up_to_rounding(site: Site) -> None:
+    """0.3 - 0.2 - 0.1 is less than 0 in floating point."""
+    page, visitor = opened(site)
+    page.get_by_label("What is added by level 1 of factor 1").fill("-20")
+    page.get_by_label("What is added by level 1 of factor 2").fill("-10")
+    page.get_by_text("Shares as a table").click()
+    row = page.locator("#shares tr").first
+    expect(row.locator("th")).to_have_text("old / buy")
+    expect(row.locator("td").first).to_have_text("0\u202f%")
+    expect(page.get_by_role("alert")).to_be_hidden()
+    expect(page.locator("#start")).to_have_attribute("aria-disabled", "false")
+    visitor.check()
+
+
 def test_arms_come_back(site: Site) -> None:
     page, visitor = opened(site)
     page.get_by_label("Reward of a trial").select_option("gaussian")

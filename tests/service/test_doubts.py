@@ -63,6 +63,24 @@ def test_doubts_are_shown_everywhere(tmp_path: Path, caplog: pytest.LogCaptureFi
         assert [differences for _, differences in verify(database)] == [[]]
 
 
+@pytest.mark.parametrize(("stopping", "place"), [("mixture", "answer"), ("heuristic", "answer, not proved")])
+def test_doubts_after_the_decision_leave_it_as_it_was(tmp_path: Path, stopping: str, place: str) -> None:
+    with running(address(tmp_path)) as client:
+        at = create(client, family={"kind": "gaussian", "variance": 1.0}, delta=0.1, stopping={"kind": stopping})
+        late = [ask(client, at)[0]["ticket"] for _ in range(2)]
+        assert play(client, at, 1.0)["decided"]
+        tell(client, at, dict.fromkeys(late, 1e6))
+        status = client.get(at).json()
+        assert {doubt["after_decision"] for doubt in status["doubts"]} == {True}
+        assert status["proved"] is (stopping == "mixture")
+        assert (status["confidence"] is not None) is status["proved"]
+        assert (client.get("/v1/experiments").json()["experiments"][0]["confidence"] is not None) is status["proved"]
+        summary = client.get(f"{at}/summary").json()["sentence"]
+        assert ("is not proved, after" in summary) is not status["proved"]
+        assert " In doubt since the decision: " in summary
+        assert f"<td>{place}</td>" in client.get(f"{at}/report").text
+
+
 def test_an_experiment_whose_family_is_right(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
         at = create(client, family={"kind": "gaussian", "variance": 1.0}, delta=1e-4)

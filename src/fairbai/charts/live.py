@@ -48,7 +48,7 @@ def shares_figure(status: Answer) -> Figure:
             "type": "bar",
             "name": "share",
             "x": names,
-            "y": [percent(_share(arm)) for arm in arms],
+            "y": [percent(share_of(arm)) for arm in arms],
             "marker": {"color": BLUE},
             "hovertemplate": "%{x}: %{y:.2f} %<extra></extra>",
         },
@@ -62,7 +62,7 @@ def shares_figure(status: Answer) -> Figure:
     return figure(data, arms_axis(len(status["arms"])), axis(title, **extent))
 
 
-def _share(arm: Answer) -> float:
+def share_of(arm: Answer) -> float:
     """The share of an arm; of the trials in which it was available, if some arm was not in all of them."""
     return float(arm["assigned"] / max(1, arm["available"]) if "available" in arm else arm["share"])
 
@@ -103,7 +103,7 @@ Named = list[tuple[str, Answer]]
 def _groups(status: Answer, named: Named) -> list[tuple[str, str, str, Named]]:
     """Arms with a mean, by their place in the race: name, colour and symbol of each group, and its arms."""
     best, known = status["recommendation"], [(label, arm) for label, arm in named if arm["mean"] is not None]
-    answer = "best arm" if _sound(status) else "answer, not proved"
+    answer = "best arm" if status.get("proved", True) else "answer, not proved"
     leader = answer if status["decided"] else "best guess" if status["stopped"] else "best so far"
     groups = [(leader, GREEN, "diamond", [(label, arm) for label, arm in known if arm["arm"] == best])]
     others = [(label, arm) for label, arm in known if arm["arm"] != best]
@@ -114,13 +114,6 @@ def _groups(status: Answer, named: Named) -> list[tuple[str, str, str, Named]]:
     others_left = "not excluded" if status["decided"] else "still in the race"
     ruled = [(others_left, BLUE, "circle", left), ("excluded", GREY, "x", out)]
     return groups + [group for group in ruled if group[3]]
-
-
-def _sound(status: Answer) -> bool:
-    """Whether the decision is proved; doubts that came after it stand beside it."""
-    doubts = status.get("doubts", ())
-    late = bool(doubts) and all(doubt["after_decision"] for doubt in doubts)
-    return late or bool(status.get("proved", True))
 
 
 def _scale(status: Answer) -> tuple[float, str]:

@@ -16,8 +16,9 @@ MAX_ARMS = 30  # on an axis
 MAX_TICKS = 5  # one per count; plotly.js would put fractions between them
 
 MINUTE, DAY = 60_000, 86_400_000  # ms, the unit of plotly.js
-SHORT = timedelta(seconds=10)  # a time that would be cut into parts of seconds
-WITH_SECONDS = timedelta(minutes=5)  # a time whose ticks have seconds: on a phone there is no room for more than three
+SHORT = timedelta(seconds=20)  # the shortest time that is drawn: a shorter one would be cut into parts of seconds
+SHORT_STEPS = (10, 15, 20, 30, 45, 60, 120)  # seconds between two ticks
+WITH_SECONDS = timedelta(minutes=5)  # a time for which plotly.js would choose ticks with seconds, too many for a phone
 TIME_TICKS = [  # by the distance of two ticks; the second line appears only where it changes
     {"dtickrange": [None, MINUTE - 1], "value": "%H:%M:%S\n%-d %b"},
     {"dtickrange": [MINUTE, DAY - 1], "value": "%H:%M\n%-d %b"},
@@ -53,15 +54,19 @@ def counts_axis(title: str, most: float) -> dict[str, Any]:
 
 
 def time_axis(times: Sequence[str]) -> dict[str, Any]:
-    """An axis of ISO times in order, with few enough ticks to be horizontal on a phone, and seconds between them."""
+    """An axis of ISO times in order, with few enough ticks to be horizontal on a phone, and seconds between them.
+
+    There are two ticks or three if they show seconds, and else up to five.
+    """
     ticks: dict[str, Any] = {"tickformatstops": TIME_TICKS, "tickangle": 0, "nticks": 5}
     if times:
         first, last = (datetime.fromisoformat(times[end]) for end in (0, -1))
-        if last - first < WITH_SECONDS:
-            ticks["nticks"] = 3
+        time = max(last - first, SHORT)
+        if time < WITH_SECONDS:
+            ticks["dtick"] = 1000 * max(step for step in SHORT_STEPS if 2 * step <= time.total_seconds())
         if last - first < SHORT:
             middle = first + (last - first) / 2
-            ticks["range"] = [(middle + side * SHORT).isoformat() for side in (-1, 1)]
+            ticks["range"] = [(middle + side * SHORT / 2).isoformat() for side in (-1, 1)]
     return axis("Time (UTC)", type="date", hoverformat="%-d %b %Y, %H:%M:%S", **ticks)
 
 

@@ -136,7 +136,9 @@ class _Scale:
 def _curve(found: Plan, scale: _Scale) -> list[tuple[float, float, float]]:
     """Places on the axis, with the expected trials of the proved and of the heuristic stop."""
     arms, points = found.instance.means.size, FEW_POINTS if found.instance.family.structured else POINTS
-    places = sorted({*np.linspace(0.0, scale.end * (1.0 - 1e-9), points).tolist(), min(scale.chosen, scale.end)})
+    chosen, near = min(scale.chosen, scale.end), 1e-6 * scale.end
+    others = np.linspace(0.0, scale.end * (1.0 - 1e-9), points).tolist()
+    places = sorted([chosen, *(place for place in others if abs(place - chosen) > near)])
     rules = (found.stopping, Heuristic())
     forecasts = [Forecast(found.instance, rule, found.delta) for rule in rules]
     curve = []

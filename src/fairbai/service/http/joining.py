@@ -3,11 +3,11 @@
 import asyncio
 from typing import Any
 
-MAX_JOINED = 65_536  # bytes that wait for the end of a turn of the event loop
+MAX_JOINED = 65_536  # bytes that wait for the next turn of the event loop
 
 
 class JoinedWrites:
-    """A transport that writes what it is given in one turn of the event loop at the end of that turn.
+    """A transport that joins what it is given in one turn of the event loop, and writes it in the next.
 
     Args:
         transport: Where it is written to, and what does everything else.
@@ -18,9 +18,6 @@ class JoinedWrites:
         self._transport, self._loop = transport, loop
         self._waiting: list[bytes] = []
         self._size = 0
-        self.is_closing, self.abort = transport.is_closing, transport.abort
-        self.pause_reading, self.resume_reading = transport.pause_reading, transport.resume_reading
-        self.can_write_eof, self.get_extra_info = transport.can_write_eof, transport.get_extra_info
 
     def write(self, data: bytes) -> None:
         """Write it soon; at once if there is much to write, so that the transport can say that it is too much."""

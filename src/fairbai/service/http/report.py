@@ -12,6 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fairbai.charts.live import share_of
 from fairbai.service.domain.audit_answers import Audit
 from fairbai.service.domain.encoding import encode
 from fairbai.service.domain.status_answers import Status, Summary
@@ -123,7 +124,7 @@ def _arms(status: Status) -> str:
             arm["arm"],
             f"{arm['assigned']:,}",
             f"{arm['observed']:,}",
-            percentage(arm["assigned"] / max(1, arm["available"]) if "available" in arm else arm["share"], 2),
+            percentage(share_of(arm), 2),
             percentage(arm["floor"], 2),
             _number(arm.get("average", arm["mean"])),
             f"{_number(arm['interval'][0])} to {_number(arm['interval'][1])}",
@@ -169,7 +170,8 @@ def _place(arm: str, candidate: bool | None, status: Status) -> str:
     """Where an arm is in the race."""
     control = "control, " if arm == status["control"] else ""
     if arm == status["recommendation"]:
-        return control + ("answer" if status["decided"] else "best guess" if status["stopped"] else "ahead")
+        answer = "answer" if status["proved"] else "answer, not proved"
+        return control + (answer if status["decided"] else "best guess" if status["stopped"] else "ahead")
     left = "not excluded" if status["decided"] else "in the race"
     return control + {None: "–", True: left, False: "excluded"}[candidate]
 

@@ -3,6 +3,7 @@
 import math
 
 from fairbai.allocation import price_of_fairness
+from fairbai.charts.live import share_of
 from fairbai.problems import Instance
 from fairbai.service.domain.cycles import cycle_name
 from fairbai.service.domain.promises import ROUNDING
@@ -208,8 +209,7 @@ def _shares(status: Status) -> str:
     if short:
         one = short[0]
         more = f" (and {len(short) - 1} more)" if len(short) > 1 else ""
-        share = one["assigned"] / max(1, one["available"]) if "available" in one else one["share"]
-        had = f"{percentage(share)} of the trials but was guaranteed {percentage(one['floor'])}{of_these}"
+        had = f"{percentage(share_of(one))} of the trials but was guaranteed {percentage(one['floor'])}{of_these}"
         return f"{quoted(one['arm'])}{more} got {had}"
     if all(lacking(arm, trials) <= ROUNDING for arm in status["arms"]):
         return f"every arm got at least its guaranteed {span(floors)}{of_these}"

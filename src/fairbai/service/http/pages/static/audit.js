@@ -47,17 +47,12 @@ const CEILINGS = {
   "Allowed excess (trials)": ({ above_allowed: allowed }) => decimal(allowed, 3),
 };
 
-/** Whether the decision is proved; doubts that came after it stand beside it. */
-function sound({ promise, doubts }) {
-  return promise.proved || (doubts.length > 0 && doubts.every(({ after_decision: late }) => late));
-}
-
 function show(audit) {
   document.title = `Audit of ${audit.name} · fairbai`;
   say(find("name"), `Audit of ${audit.name}`);
   const decided = audit.decided_after !== null;
   const [stopped, closed] = [decided || audit.state === "stopped", audit.state === "closed"];
-  find("state").replaceChildren(badge(...state({ ...audit, decided, stopped, closed, proved: sound(audit) })));
+  find("state").replaceChildren(badge(...state({ ...audit, decided, stopped, closed, proved: audit.promise.proved })));
   tell(find("verdict"), audit.verdict, KINDS[audit.kept]);
   find("verdict").classList.add("sentence");
   list(find("promised"), audit.promise.sentences);

@@ -72,8 +72,8 @@ function show(status) {
   complain(find("problem"), null);
   document.title = `${status.name} · fairbai`;
   say(find("name"), status.name);
-  find("state").replaceChildren(badge(...state({ ...status, proved: sound(status) })));
-  find("standing").classList.toggle("good", status.decided && sound(status));
+  find("state").replaceChildren(badge(...state(status)));
+  find("standing").classList.toggle("good", status.decided && status.proved);
   find("standing").classList.toggle("warn", status.stopped && !status.decided);
   if (!status.decided && status.trials) say(find("sentence"), together(status.sentence));
   complain(find("question"), unusual(status) ? together(status.question) : null);
@@ -168,9 +168,6 @@ const unusual = ({ goal, tolerance, control }) => goal === "min" || tolerance !=
 /** Whether there is a doubt, and was by the time of the decision. */
 const doubted = ({ doubts }) => doubts.some(({ after_decision: late }) => !late);
 
-/** Whether a decision is or would be proved; doubts that came after it stand beside it. */
-const sound = (status) => status.proved || (status.doubts.length > 0 && !doubted(status));
-
 /** What is in doubt, and what would suit the rewards better; null if there is nothing. */
 function remarks({ doubts, hints, sample_ratio: ratio }) {
   const when = ({ trial, after_decision: late }) => (late ? "after the decision" : `after ${plural(trial, "trial")}`);
@@ -200,8 +197,8 @@ function line(arm, family, status) {
 
 /** The label of an arm with its place in the race. */
 function named({ arm, candidate }, status) {
-  const { recommendation: best, decided, stopped, control, switched_off: off } = status;
-  const answer = () => (sound(status) ? badge("answer", "good") : badge("answer, not proved", "warn"));
+  const { recommendation: best, decided, stopped, proved, control, switched_off: off } = status;
+  const answer = () => (proved ? badge("answer", "good") : badge("answer, not proved", "warn"));
   const marks = arm === control ? [badge("control")] : [];
   if (off.some(({ arm: name }) => name === arm)) marks.push(badge("switched off", "warn"));
   else if (arm === best) marks.push(decided ? answer() : stopped ? badge("best guess", "warn") : badge("ahead"));

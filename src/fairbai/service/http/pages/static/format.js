@@ -35,7 +35,8 @@ export const together = (text) => text.replace(/(\d) %/g, `$1${NARROW}%`);
 
 export function percent(share, digits = 1) {
   if (!known(share)) return NONE;
-  return `${new Intl.NumberFormat("en", { maximumFractionDigits: digits }).format(100 * share)}${NARROW}%`;
+  const text = new Intl.NumberFormat("en", { maximumFractionDigits: digits }).format(100 * share);
+  return `${text === "-0" ? "0" : text}${NARROW}%`; // -0: what rounding has left below 0
 }
 
 /** A confidence, rounded down, and never more than 99.9 %. */

@@ -5,6 +5,7 @@ import { percent } from "./format.js";
 
 const MAX_COMBINATIONS = 100;
 const BETWEEN = " / ";
+const ROUNDING = 1e-9; // of sums that must be from 0 to 1
 /** Per family: the unit of effects, how many of it are 1, and the initial values. */
 const REWARDS = {
   bernoulli: { unit: "points", base: "%", scale: 100, baseline: 30, effects: [[0, 10, 4], [0, 8]] },
@@ -187,7 +188,7 @@ function sums(body) {
   const names = Object.keys(body.factors);
   for (const levels of combinations(body)) {
     const mean = levels.reduce((sum, level, at) => sum + body.effects[names[at]][level], body.baseline);
-    if (mean < 0 || mean > 1) {
+    if (mean < -ROUNDING || mean > 1 + ROUNDING) {
       return `The mean of “${levels.join(BETWEEN)}” would be ${percent(mean, 2)}; it must be from ${percent(0)} to ${percent(1)}.`;
     }
   }
@@ -197,7 +198,7 @@ function sums(body) {
 function floors({ rates }) {
   for (const [name, shares] of Object.entries(rates === 0 ? {} : rates)) {
     const total = Object.values(shares).reduce((sum, share) => sum + share, 0);
-    if (total > 1 + 1e-9) return `The floors of “${name}” add up to ${percent(total, 2)}; at most ${percent(1)} is possible.`;
+    if (total > 1 + ROUNDING) return `The floors of “${name}” add up to ${percent(total, 2)}; at most ${percent(1)} is possible.`;
   }
   return null;
 }
