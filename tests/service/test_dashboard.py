@@ -121,7 +121,7 @@ def test_a_difference_instead_of_means(tmp_path: Path) -> None:
         ({"rates": {"d": 0.1}}, "a floor must be for an arm of 'a', 'b', 'c', got 'd'"),
         ({"rates": {"d": 1.1}}, "rates.d must be at most 1, got 1.1"),
         ({"rates": [0.1, True, 0.1]}, "rates[1] must be a number, got true"),
-        ({"rates": True}, "rates must be one floor for all arms, one per arm, floors by label, or a kind"),
+        ({"rates": True}, "rates must be one floor for all arms, one per arm, floors by label (with factors: by"),
         ({"family": "cauchy"}, "family must be one of"),
         ({"family": None}, FAMILY_MISSING.replace("None", "null")),
         ({"delta": 0.5}, "delta"),
