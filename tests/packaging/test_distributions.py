@@ -40,7 +40,7 @@ def test_wheel_has_every_file_of_the_package(distributions: tuple[Path, Path]) -
     assert names == sources()
     assert {"fairbai/py.typed", "fairbai/service/storage/migrations/env.py", "fairbai/reproduction/page.css"} <= names
     assert {"fairbai/reproduction/data/upworthy.csv", "fairbai/reproduction/data/NOTICE.md"} <= names
-    assert distributions[1].stat().st_size < 1_000_000
+    assert distributions[1].stat().st_size < 1_500_000  # text alone is about a million bytes; a picture would show
 
 
 def test_wheel_says_what_it_is(distributions: tuple[Path, Path]) -> None:
