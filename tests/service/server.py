@@ -195,8 +195,8 @@ def free_port() -> int:
     """A port that nobody listens on, and that no other process of the tests takes before it is used.
 
     The kernel would choose one of those that it also gives to connections, and the same one to several processes, as a
-    server listens on it only later, and not while it is restarted. So ports are from below that range, and who takes one
-    locks its byte of a file for as long as the process lives.
+    server listens on it only later, and not while it is restarted. So ports are from below that range, and a process
+    that takes one locks its byte of a file for as long as it lives.
     """
     first = random.SystemRandom().randrange(len(PORTS))
     for port in (*PORTS[first:], *PORTS[:first]):

@@ -26,7 +26,7 @@ def connected(server: Server, count: int, sent: bytes) -> Iterator[list[socket.s
     found: list[socket.socket] = []
     try:
         for _ in range(count):
-            found.append(socket.create_connection(("127.0.0.1", server.port), timeout=30.0))
+            found.append(socket.create_connection(("127.0.0.1", server.port), timeout=120.0))
             with suppress(OSError):  # refused at once
                 found[-1].sendall(sent)
         yield found
@@ -80,7 +80,7 @@ def post(server: Server, path: str, form: Any) -> tuple[int, Any]:
 
 def served_again(server: Server) -> None:
     """Wait until a new connection is served, though those before it are all still open on their side."""
-    until, status = time.monotonic() + 30.0, 503
+    until, status = time.monotonic() + 120.0, 503
     while status == 503:
         assert time.monotonic() < until
         time.sleep(0.1)
