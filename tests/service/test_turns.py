@@ -179,7 +179,7 @@ def test_others_go_on_while_one_experiment_has_much_to_do(tmp_path: Path, monkey
 @pytest.mark.system
 @pytest.mark.slow_without_jit
 def test_no_transaction_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In seconds of the processor, which do not depend on what else this machine does."""
+    """In seconds of the processor, which depend little on what else this machine does: how much is measured, too."""
     spent: list[tuple[float, list[str]]] = []
     real = Ledger.run
 
@@ -200,11 +200,23 @@ def test_no_transaction_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             for _ in range(min(100, 1 + 1200 // n)):
                 tell(client, at, {ticket["ticket"]: 1.0 for ticket in ask(client, at, n)})
         monkeypatch.setattr(Ledger, "run", run)
+        before = slower()
         together(client, [(f"{at}/ask", {"n": n}) for at, n in heavy.items() for _ in range(8)])
     assert len(spent) >= 45
-    ordered = sorted(seconds for seconds, _ in spent)
-    assert ordered[len(ordered) // 2] < 0.06
-    assert ordered[-2] < 0.15, ordered  # the longest may have collected garbage
+    ordered, allowed = sorted(seconds for seconds, _ in spent), max(1.0, before, slower())
+    assert ordered[len(ordered) // 2] < 0.06 * allowed
+    assert ordered[-2] < 0.15 * allowed, ordered  # the longest may have collected garbage
+
+
+def slower() -> float:
+    """How many times slower this processor runs just now than one of 20 ms for a sum of a million numbers."""
+
+    def measured() -> float:
+        began = time.thread_time()
+        sum(range(1_000_000))
+        return time.thread_time() - began
+
+    return sorted(measured() for _ in range(15))[12] / 0.02
 
 
 def test_what_waits_is_finished_when_the_service_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
