@@ -82,7 +82,7 @@ def test_several_processes_compile_once(cache: Path) -> None:
     code = "import fairbai as fb; fb.solve(fb.Instance([1.0, 0.0]))"
     variables = {**os.environ, "FAIRBAI_CACHE_DIR": str(cache), "FAIRBAI_JIT": "wait"}
     started = [subprocess.Popen([sys.executable, "-c", code], env=variables) for _ in range(3)]
-    assert [process.wait(timeout=300) for process in started] == [0, 0, 0]
+    assert [process.wait(timeout=600) for process in started] == [0, 0, 0]
     (log,) = cache.rglob("log")
     assert log.read_text().count("allocate_gaussian: ") == 1
     assert len(list(cache.rglob("*.nbc"))) == 1
