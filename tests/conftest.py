@@ -1,4 +1,5 @@
 import os
+import signal
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -13,6 +14,9 @@ from fairbai.problems.families import Family
 from fairbai.problems.rates import Rate
 from fairbai.sampling import SamplingRule
 from fairbai.stopping import StoppingRule
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in what a shell starts in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # else programs that tests interrupt would not notice
 
 waiting.SILENCE = float("inf")  # what is printed is compared, and must not depend on what was compiled before
 

@@ -25,7 +25,7 @@ def test_it_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         from nbclient import NotebookClient
 
         client = NotebookClient(
-            nbformat.read(path, as_version=4), timeout=300, resources={"metadata": {"path": tmp_path}}
+            nbformat.read(path, as_version=4), timeout=900, resources={"metadata": {"path": tmp_path}}
         )
         asyncio.run(client.async_execute())
 

@@ -22,7 +22,7 @@ def test_the_page_shows_the_effects_of_levels(site: Site, width: int) -> None:
     expect(page.locator("#effects .main-svg").first).to_be_visible()
     expect(page.locator("#effects")).to_contain_text("button: <b>try</b>")
     expect(page.locator("#levels tr", has_text="headline: new")).to_contain_text("30 %")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.wait_for_function(f"() => document.documentElement.scrollWidth <= {width}")
     visitor.check()
 
 

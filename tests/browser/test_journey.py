@@ -216,6 +216,8 @@ def test_the_answer_follows_the_slider_while_it_is_dragged(site: Site) -> None:
     visitor = site.visitor()
     page = visitor.open("/plan")
     expect(page.locator("#answer")).to_contain_text("trials")
+    for chart in ("price", "allocation"):  # else they move the slider when they come
+        expect(page.locator(f"#{chart} .main-svg").first).to_be_visible()
     page.locator("#delta-slider").scroll_into_view_if_needed()
     box = page.locator("#delta-slider").bounding_box()
     height = box["y"] + box["height"] / 2

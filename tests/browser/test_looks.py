@@ -17,7 +17,6 @@ WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWi
 UNNAMED = """() => [...document.querySelectorAll("input:not([type=hidden]), select, button, a, dialog, progress")]
   .filter((element) => !(element.labels?.length || element.ariaLabel || element.textContent.trim()
     || element.hasAttribute("aria-labelledby"))).map((element) => element.outerHTML)"""
-TITLES = "element => [...element.querySelectorAll('.xtitle, .ytitle')].map(title => title.textContent)"
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +66,12 @@ def check_looks(page: Page, where: str) -> None:
         page.wait_for_function(f"() => ({CONTRAST})().length === 0", timeout=TIMEOUT)  # charts are redrawn
     except TimeoutError:
         raise AssertionError(f"{where}: too pale: {page.evaluate(CONTRAST)}") from None
-    assert page.evaluate(WIDE) <= 0, f"{where}: scrolls sideways"
+    try:  # charts are redrawn here, too
+        page.wait_for_function(f"() => {WIDE} <= 0", timeout=TIMEOUT)
+    except TimeoutError:
+        raise AssertionError(f"{where}: scrolls sideways") from None
     for chart in page.locator(".chart:visible").all():
-        assert len(chart.evaluate(TITLES)) == 2, f"{where}: an axis without a title"
+        expect(chart.locator(".xtitle, .ytitle"), f"{where}: an axis without a title").to_have_count(2)
 
 
 def paths(experiment: str) -> list[str]:

@@ -34,7 +34,7 @@ def test_a_multivariate_test_is_planned_and_started(site: Site, width: int) -> N
     expect(page.locator("#shares tr", has_text="new / go")).to_contain_text("80 %")
     expect(page.locator("#levels tr", has_text="headline: old")).to_contain_text("50 %")
     expect(page.locator("#levels tr", has_text="<b>button</b>: go")).to_contain_text("0 %")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.wait_for_function(f"() => document.documentElement.scrollWidth <= {width}")
     page.get_by_text("Start it from code instead").click()
     code = page.locator("#creation pre").first.inner_text()
     assert 'factors={"headline": ["old", "new", "bold"], "<b>button</b>": ["buy", "try", "go"]}' in code

@@ -42,7 +42,7 @@ def shop(site: Site, port: int, folder: Path) -> Iterator[str]:
         yield address
     finally:
         process.terminate()
-        process.wait(60)
+        process.wait(120)
 
 
 def visit(site: Site, address: str) -> Visitor:

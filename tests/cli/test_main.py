@@ -31,7 +31,7 @@ def flags(name: str) -> list[set[str]]:
 
 def process(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "fairbai", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)  # type: ignore[call-overload]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, **options)  # type: ignore[call-overload]
 
 
 def test_help_is_a_map(capsys: Capture) -> None:
@@ -89,7 +89,7 @@ def test_version(capsys: Capture) -> None:
 
 def test_installed_command_is_this_one() -> None:
     script = Path(sys.executable).with_name("fairbai")
-    done = subprocess.run([script, "--version"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, f"fairbai {fb.__version__}\n")
 
 

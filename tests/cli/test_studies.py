@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -171,20 +172,33 @@ f-tas = "fair_track_and_stop"
 """
 
 
+def interrupted(study: Path, arguments: list[str]) -> tuple[int, str, str]:
+    """Run a command in a process, and interrupt it when some runs are done; returns its exit code and what it says."""
+    script = Path(sys.executable).with_name("fairbai")
+    with subprocess.Popen([script, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        patience = time.monotonic() + 300.0
+        while len(list(study.rglob("*.parquet"))) < 2 and process.poll() is None and time.monotonic() < patience:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        try:
+            out, err = process.communicate(timeout=120)
+        finally:
+            process.kill()
+    return process.returncode, out, err
+
+
 @pytest.mark.system
 @pytest.mark.slow_without_jit
 def test_real_ctrl_c_and_on(capsys: Capture, study: Path) -> None:
     """Some of the 160 runs of some 15 ms are done when the signal comes; the rest are done by the same command."""
     (study / "long.toml").write_text(LONG, encoding="utf-8")
     arguments = ["simulate", "long.toml", "--quiet"]
-    script = Path(sys.executable).with_name("fairbai")
-    with subprocess.Popen([script, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        patience = time.monotonic() + 120.0
-        while len(list(study.rglob("*.parquet"))) < 2 and time.monotonic() < patience:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
+    for _ in range(5):
+        code, out, err = interrupted(study, arguments)
+        if code != 0:
+            break
+        shutil.rmtree(study / "long-results")  # on a busy machine the signal came too late: once more
+    assert code == 130, err
     assert out == ""
     assert err.splitlines() == [
         "fairbai: what is done is in long-results; the same command goes on from there",

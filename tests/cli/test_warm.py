@@ -80,7 +80,7 @@ def test_cache_that_would_not_last(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "FAIRBAI_CACHE_DIR"}
     environment["XDG_CACHE_HOME"] = str(tmp_path)
     command = [sys.executable, "-m", "fairbai", "warm"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 1
     assert "the cache directory of this user cannot be written" in done.stderr
 

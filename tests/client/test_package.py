@@ -15,7 +15,7 @@ try:
 except ModuleNotFoundError as error:
     print(error)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert done.stdout == "fairbai.client needs httpx: pip install '.[service]' in a clone of the repository\n", (
         done.stderr
     )

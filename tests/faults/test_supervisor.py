@@ -63,7 +63,7 @@ def test_who_ends_is_replaced(parent: Supervisor) -> None:
 def test_who_is_silent_is_replaced_later(parent: Supervisor) -> None:
     workers = Worker(), Worker(answers=False)
     assert look(parent, *workers) == [True, True]
-    time.sleep(0.15)
+    time.sleep(0.15)  # or longer
     assert look(parent, *workers) == [True, False]
 
 

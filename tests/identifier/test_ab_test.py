@@ -69,7 +69,7 @@ def test_live_display_in_a_terminal() -> None:
     except OSError:  # how Linux says that the other end is closed
         pass
     os.close(terminal)
-    assert child.wait(timeout=60) == 0
+    assert child.wait(timeout=300) == 0
     text = printed.decode().replace("\r\n", "\n")
     check(text)
     assert text.count("\x1b[8F") >= 5  # drawn over and over in the same place

@@ -177,7 +177,7 @@ print(ident.stopped, ident.status().assigned.min() > 1)
 def test_full_floors_stop_at_the_decision_if_an_arm_without_floor_was_pulled() -> None:
     """Floors (0.6, 0.4, 0) leave nothing for the third arm: once it was pulled, no number of trials repairs that."""
     done = subprocess.run(
-        [sys.executable, "-c", PULLED_WITHOUT_A_FLOOR], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", PULLED_WITHOUT_A_FLOOR], capture_output=True, text=True, timeout=600, check=True
     )
     assert done.stdout.split() == ["True", "True"]
 

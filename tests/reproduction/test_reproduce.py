@@ -109,12 +109,15 @@ def test_tables_as_json(report: SmallReport, capsys: pytest.CaptureFixture[str])
 def test_an_interrupted_command_goes_on(tmp_path: Path) -> None:
     """Ctrl-C in the middle of the runs; then the same command, with the same result."""
     command = [sys.executable, "-m", "fairbai", "reproduce", "tables", "--runs", "400", "--output", str(tmp_path)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 120
-    while not list((tmp_path / "runs").rglob("*.parquet")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=120)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 300
+        while not list((tmp_path / "runs").rglob("*.parquet")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        try:
+            _, errors = process.communicate(timeout=120)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert "the same command goes on" in errors
     kept = list((tmp_path / "runs").rglob("*.parquet"))

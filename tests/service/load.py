@@ -53,7 +53,7 @@ class Load:
     def finish(self) -> "Acknowledged":
         """Wait until the clients have done all; returns what they were told."""
         for process in self._processes:
-            _, errors = process.communicate(timeout=300)
+            _, errors = process.communicate(timeout=600)
             assert process.returncode == 0, errors.decode()
         return self.acknowledged()
 
@@ -67,7 +67,7 @@ class Load:
 
     def wait_for(self, tells: int) -> None:
         """Wait until so many more tells were acknowledged."""
-        give_up, before = time.monotonic() + 120.0, self._tells()
+        give_up, before = time.monotonic() + 300.0, self._tells()
         while self._tells() < before + tells:
             assert time.monotonic() < give_up
             assert any(process.poll() is None for process in self._processes)

@@ -38,7 +38,7 @@ class Forked:
             return 0
         return None
 
-    def wait(self, seconds: float = 60.0) -> None:
+    def wait(self, seconds: float = 120.0) -> None:
         """Wait until it has ended."""
         give_up = time.monotonic() + seconds
         while self.poll() is None:
@@ -79,7 +79,7 @@ class Nursery:
 
     def close(self) -> None:
         """End it, after its servers: it is what notices that they have ended."""
-        self._process.communicate(timeout=60)
+        self._process.communicate(timeout=240)
 
 
 def main() -> None:

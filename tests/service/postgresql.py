@@ -63,7 +63,7 @@ class Cluster:
             command += ["-c", f"{name}={value}"]
         with (self.root / "log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.root, **self._as)
-        give_up = time.monotonic() + 60.0
+        give_up = time.monotonic() + 240.0
         while True:
             try:
                 psycopg.connect(self.url("postgres")).close()
@@ -74,7 +74,7 @@ class Cluster:
             else:
                 return
 
-    def start_again(self, seconds: float = 60.0) -> None:
+    def start_again(self, seconds: float = 240.0) -> None:
         """Start after a kill: the other processes must have noticed it first."""
         assert self._process is not None
         self._process.wait(seconds)
@@ -99,7 +99,7 @@ class Cluster:
         """Stop: after a checkpoint, or at once and without writing anything, as a crash would."""
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT if immediately else signal.SIGINT)
-            self._process.wait(60)
+            self._process.wait(240)
             self._process = None
 
     def url(self, database: str) -> str:

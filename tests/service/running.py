@@ -67,7 +67,7 @@ class Local:
         self._loop.close()
 
     def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=120)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=600)
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
         found: httpx.Response = self.wait(self.http.request(method, path, **options))

@@ -1,17 +1,22 @@
 """A server in a process of its own, as `fairbai serve` starts it, and a few ways to end it."""
 
+import fcntl
 import http.client
 import json
 import os
+import random
 import re
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from fairbai.service.reading.verify import verify
 from fairbai.service.storage.database import open_database
@@ -24,6 +29,10 @@ from fairbai.service.serve import serve
 from fairbai.service.storage.settings import ServerSettings
 serve(ServerSettings(database=sys.argv[1], synchronous=False, failures=10**6), "127.0.0.1", int(sys.argv[2]), 1)
 """
+
+
+PORTS = range(20_000, 32_000)  # Ray takes those from 10,000 on
+_taken: set[int] = set()  # by this process
 
 
 @dataclass
@@ -116,7 +125,7 @@ class Server:
         """What it says when it does not start."""
         process = self.launch()
         try:
-            assert process.wait(60) != 0
+            assert process.wait(240) != 0
         finally:
             self.kill()
         return self.log.read_text()
@@ -138,14 +147,14 @@ class Server:
         if self._process is None or self._process.poll() is not None:
             return None
         self._process.terminate()
-        return self._process.wait(60)
+        return self._process.wait(120)
 
     @property
     def process(self) -> int | None:
         """The id of its process, if it was started."""
         return None if self._process is None else self._process.pid
 
-    def call(self, method: str, path: str, body: Any = None, seconds: float = 60.0, **headers: str) -> Answer:
+    def call(self, method: str, path: str, body: Any = None, seconds: float = 120.0, **headers: str) -> Answer:
         """One request on a connection of its own."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
         try:
@@ -183,7 +192,24 @@ class Server:
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    """A port that nobody listens on, and that no other process of the tests takes before it is used.
+
+    The kernel would choose one of those that it also gives to connections, and the same one to several processes, as a
+    server listens on it only later, and not while it is restarted. So ports are from below that range, and a process
+    that takes one locks its byte of a file for as long as it lives.
+    """
+    first = random.SystemRandom().randrange(len(PORTS))
+    for port in (*PORTS[first:], *PORTS[:first]):
+        if port not in _taken:
+            with suppress(OSError), socket.socket() as found:
+                fcntl.lockf(_locks(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+                _taken.add(port)
+                found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                found.bind(("127.0.0.1", port))
+                return port
+    raise AssertionError("no port is free")
+
+
+@cache
+def _locks() -> IO[bytes]:
+    return (Path(tempfile.gettempdir()) / f"fairbai-ports-{os.getuid()}.lock").open("wb")

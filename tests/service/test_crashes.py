@@ -110,9 +110,18 @@ def test_a_group_shares_its_wait(start: Start, disk: Path, tmp_path: Path) -> No
 @pytest.mark.system
 @pytest.mark.parametrize("synchronous", [True, False])
 def test_a_power_cut(start: Start, disk: Path, tmp_path: Path, synchronous: bool) -> None:
-    """A disk that has only what was synced loses power under load; the control, NORMAL, must lose something."""
-    running, survives, restored = tmp_path / "running", tmp_path / "survives", tmp_path / "restored"
-    running.mkdir()
+    """A disk that has only what was synced loses power under load; the control, NORMAL, must lose something.
+
+    The control has several tries, as SQLite may happen to have made a checkpoint just before the cut.
+    """
+    tries = 1 if synchronous else 4
+    assert any(lost_by_a_cut(start, disk, tmp_path / str(one), synchronous) for one in range(tries)) != synchronous
+
+
+def lost_by_a_cut(start: Start, disk: Path, folder: Path, synchronous: bool) -> int:
+    """How many acknowledged rewards are lost when the power is cut under load."""
+    running, survives, restored = folder / "running", folder / "survives", folder / "restored"
+    running.mkdir(parents=True)
     survives.mkdir()
     environment = {"LD_PRELOAD": str(disk), "DISK_WATCHED": str(running), "DISK_SURVIVES": str(survives)}
     url = f"sqlite:///{running}/fairbai.db"
@@ -126,7 +135,7 @@ def test_a_power_cut(start: Start, disk: Path, tmp_path: Path, synchronous: bool
     shutil.copytree(survives, restored, ignore=shutil.ignore_patterns("*.draft"))
     after = start(f"sqlite:///{restored}/fairbai.db")
     after.key = key
-    assert (lost(after, experiment, acknowledged) == 0) == synchronous
+    return lost(after, experiment, acknowledged)
 
 
 def created(server: Server) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from fairbai.client.calls import checked
 from fairbai.service.domain.cycles import checked_retention
 from fairbai.service.reading.chains import seen
 from fairbai.service.reading.verify import verify
+from fairbai.service.storage import database as databases
 from fairbai.service.storage import deletions
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.schema import deliveries, events, experiments, history, tickets, units
@@ -65,7 +66,7 @@ def test_deletion_is_answered_before_the_rows_are_gone(
     may_go, clear = threading.Event(), deletions.clear
 
     def later(*given: Any) -> bool:
-        assert may_go.wait(30.0)
+        assert may_go.wait(120.0)
         return clear(*given)
 
     monkeypatch.setattr(deletions, "clear", later)
@@ -151,8 +152,13 @@ def test_the_name_of_a_call_is_free_once_its_experiment_is_deleted(client: Local
 
 
 @pytest.mark.system
-def test_who_waits_for_a_deletion_writes_nothing_after_it(cluster: Cluster, postgresql: str) -> None:
+def test_who_waits_for_a_deletion_writes_nothing_after_it(
+    cluster: Cluster, postgresql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """PostgreSQL shows those who wait for a row the tables as they were before."""
+    for name in ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"):
+        monkeypatch.setitem(databases.TIMEOUTS, name, "100s")
+    monkeypatch.setattr(databases, "DEADLINE", 100.0)
     with running(postgresql) as client, opened(postgresql) as other, ThreadPoolExecutor() as pool:
         at = create(client)
         name = at.rpartition("/")[2]
@@ -164,7 +170,7 @@ def test_who_waits_for_a_deletion_writes_nothing_after_it(cluster: Cluster, post
         with other.writer.begin() as connection:
             deletions.record(connection, name, 1.0, None)
             asked, deleted = pool.submit(client.post, f"{at}/ask"), pool.submit(record, other)
-            give_up = time.monotonic() + 2.0
+            give_up = time.monotonic() + 60.0
             while cluster.run("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") != [(2,)]:
                 assert time.monotonic() < give_up
                 time.sleep(0.01)

@@ -13,10 +13,12 @@ from sqlalchemy import func, select
 
 from fairbai.client import AsyncClient, Client
 from fairbai.client.calls import Ticket
+from fairbai.service.domain.units import UnitName
 from fairbai.service.storage.copies import backup
 from fairbai.service.storage.database import open_database
 from fairbai.service.storage.keys import create_key
-from fairbai.service.storage.schema import units
+from fairbai.service.storage.schema import units as stored_units
+from fairbai.service.storage.secret import unit_key
 from fairbai.service.writing.forgetting import forget
 from fairbai.service.writing.leases import sweep
 from fairbai.service.writing.restoring import restore
@@ -114,11 +116,12 @@ def test_who_cannot_earn(client: Local) -> None:
     form = {"unit": "buyer", "value": 1.0, "event_id": "e"}
     assert "need an experiment with report_after" in refused(client, f"{without}/rewards", **form)[2]
     at = create(client, **WINDOW, enrol=0.5, max_trials=3)
-    came = {
-        name: visit(client, at, name)["reason"] for name in map(str, range(20)) if client.get(at).json()["trials"] < 3
-    }
-    inside = next(name for name, reason in came.items() if reason == "assigned")
-    outside = next(name for name, reason in came.items() if reason == "not_enrolled")
+    key, units = unit_key(client.app.service.database), list(map(str, range(100)))
+    enrolled = {unit: UnitName.of(key, at.rpartition("/")[2], unit).point < 0.5 for unit in units}
+    outside = next(unit for unit in units if not enrolled[unit])
+    assert visit(client, at, outside)["reason"] == "not_enrolled"
+    inside, *others = [unit for unit in units if enrolled[unit]][:3]
+    assert [visit(client, at, unit)["reason"] for unit in (inside, *others)] == ["assigned"] * 3
     both = earn(client, at, (inside, 1.0, "one"), (outside, 1.0, "two"))
     assert (both["accepted"], both["counted"], both["ignored"]) == (2, 1, 1)
     assert earn(client, at, ("after the end", 1.0, "three"))["ignored"] == 1
@@ -244,4 +247,4 @@ def test_on_postgresql_and_after_a_restore(cluster: Cluster, postgresql: str, tm
         tell(client, at, {before["two"][0]: 1.0})
         assert differences(client, at) == []
         with client.app.service.database.reader.connect() as connection:
-            assert connection.execute(select(func.count()).select_from(units)).scalar_one() == 3
+            assert connection.execute(select(func.count()).select_from(stored_units)).scalar_one() == 3

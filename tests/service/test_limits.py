@@ -16,13 +16,15 @@ import pytest
 
 from fairbai.service.http import connections
 from fairbai.service.http.descriptors import affordable
+from fairbai.service.http.middleware import LimitBody
 from fairbai.service.http.protocol import LimitedProtocol
 from fairbai.service.storage.limits import Limits
 from fairbai.service.storage.settings import ServerSettings
-from tests.service.wire import OK, listening, read, seconds, status
+from tests.service.wire import OK, Wire, listening, read, status
 
 HEAD = b"GET /healthz HTTP/1.1\r\nHost: test\r\n"
 SIGN_IN = b"POST /sign-in HTTP/1.1\r\nHost: test\r\n"
+CLOSING = HEAD + b"Connection: close\r\n\r\n"
 CHUNKED = SIGN_IN + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
@@ -35,16 +37,37 @@ def flood(connection: socket.socket, size: int) -> None:
         pass
 
 
-def seconds_until_cut_off(connection: socket.socket, sent: bytes) -> float:
-    """How long something can be sent again and again."""
-    began = time.perf_counter()
+def is_cut_off(connection: socket.socket, sent: bytes) -> bool:
+    """Whether something can not be sent again and again for ever."""
+    give_up = time.monotonic() + 60.0
     try:
-        while time.perf_counter() < began + 10.0:
+        while time.monotonic() < give_up:
             connection.sendall(sent)
             time.sleep(0.05)
+    except TimeoutError:  # it is not read, and goes on
+        return False
     except OSError:
-        pass
-    return time.perf_counter() - began
+        return True
+    return False
+
+
+def served_soon(wire: Wire) -> None:
+    """Wait until there is room for a new connection."""
+    give_up = time.monotonic() + 60.0
+    while not wire.answer(CLOSING).startswith(b"HTTP/1.1 200 "):
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+
+
+def held(wire: Wire, size: int) -> None:
+    """Wait until the service holds so many bytes of bodies that are being received."""
+    found: Any = wire.client.app._http
+    while not isinstance(found, LimitBody):
+        found = found._app
+    give_up = time.monotonic() + 60.0
+    while found._held != size:
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
 
 
 def test_an_endless_header_is_refused_and_holds_up_nobody(tmp_path: Path) -> None:
@@ -56,11 +79,11 @@ def test_an_endless_header_is_refused_and_holds_up_nobody(tmp_path: Path) -> Non
         sender.start()
         longest = 0.0
         while sender.is_alive():
-            began = time.perf_counter()
+            began = time.monotonic()
             other.sendall(OK)
             assert status(other) == 200
-            longest = max(longest, time.perf_counter() - began)
-        assert longest < 0.5
+            longest = max(longest, time.monotonic() - began)
+        assert longest < 15.0
         answer = read(endless)
         assert answer.startswith(b"HTTP/1.1 431 ")
         assert b"at most 32,768 bytes" in answer
@@ -88,7 +111,7 @@ def test_what_stands_around_a_body_is_counted_too(tmp_path: Path, around: bytes)
 
 def test_one_connection_serves_many_requests(tmp_path: Path) -> None:
     """Bytes and times are those of a request, not of its connection."""
-    with listening(tmp_path, head_bytes=200, head_seconds=0.4, body_seconds=0.4) as wire:
+    with listening(tmp_path, head_bytes=200, head_seconds=1.0, body_seconds=1.0) as wire:
         connection = wire.connect()
         form = b"key=" + b"x" * 400
         body = SIGN_IN + b"Content-Length: %d\r\n\r\n" % len(form) + form
@@ -96,16 +119,16 @@ def test_one_connection_serves_many_requests(tmp_path: Path) -> None:
             for sent, expected in ((OK, 200), (body, 303)):
                 connection.sendall(sent)
                 assert status(connection) == expected
-            time.sleep(0.05)
+            time.sleep(0.1)
 
 
 def test_half_headers_are_ended(tmp_path: Path) -> None:
-    with listening(tmp_path, head_seconds=0.3) as wire:
+    with listening(tmp_path, head_seconds=1.0) as wire:
         served = wire.connect(OK)
         assert status(served) == 200
         served.sendall(HEAD)
         silent, half = wire.connect(), [wire.connect(HEAD) for _ in range(50)]
-        assert seconds_until_cut_off(wire.connect(), b"\n") < 3.0
+        assert is_cut_off(wire.connect(), b"\n")
         for one in (*half, served):
             answer = read(one)
             assert answer.startswith(b"HTTP/1.1 408 ")
@@ -171,13 +194,13 @@ def test_a_connection_is_not_judged_before_it_could_be_read() -> None:
 
 
 def test_slow_bodies_are_ended_and_steady_ones_are_not(tmp_path: Path) -> None:
-    with listening(tmp_path, body_seconds=0.3, body_rate=1000.0) as wire:
+    with listening(tmp_path, body_seconds=1.0, body_rate=100.0) as wire:  # every part gives two seconds more
         stated = SIGN_IN + b"Content-Length: 2000\r\n\r\n"
         half, refused = wire.connect(stated + b"key="), wire.connect(SIGN_IN + b"Content-Length: 9999\r\n\r\n")
         steady = wire.connect(stated)
-        for _ in range(10):  # a second in all
+        for _ in range(10):  # one and a half seconds in all
             steady.sendall(b"a" * 200)
-            time.sleep(0.1)
+            time.sleep(0.15)
         assert status(steady) == 303
         assert read(half).startswith(b"HTTP/1.1 408 ")
         answer = read(refused)
@@ -187,13 +210,17 @@ def test_slow_bodies_are_ended_and_steady_ones_are_not(tmp_path: Path) -> None:
 
 def test_idle_connections_are_closed(tmp_path: Path) -> None:
     with listening(tmp_path, idle_seconds=0.3) as wire:
+        began = time.monotonic()
         connection = wire.connect(OK)
         assert status(connection) == 200
-        assert 0.2 < seconds(connection) < 2.0
+        assert read(connection) == b""
+        assert 0.29 < time.monotonic() - began < 15.0  # without the setting it would be 20
         refused = wire.connect(SIGN_IN + b"Content-Length: 9000\r\n\r\n")
         assert status(refused) == 413
+        began = time.monotonic()
         refused.sendall(b"a" * 9000)
-        assert 0.2 < seconds(refused) < 2.0
+        read(refused)
+        assert 0.29 < time.monotonic() - began < 15.0
 
 
 def test_an_upgrade_is_not_possible(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -209,14 +236,14 @@ def test_a_client_that_does_not_read_is_let_go(tmp_path: Path) -> None:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         request = b"GET /static/plotly.min.js HTTP/1.1\r\nHost: test\r\n\r\n"
         deaf.sendall(request * 3)
-        assert seconds_until_cut_off(deaf, OK) < 5.0
+        assert is_cut_off(deaf, OK)
 
 
 def test_connections_are_limited_and_those_that_are_open_go_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    with listening(tmp_path, connections=20, head_seconds=0.5, idle_seconds=60.0) as wire:
+    with listening(tmp_path, connections=20, head_seconds=4.0, idle_seconds=60.0) as wire:
         good = wire.connect(OK)
         assert status(good) == 200
         half = [wire.connect(HEAD) for _ in range(19)]
@@ -226,8 +253,7 @@ def test_connections_are_limited_and_those_that_are_open_go_on(
         for one in half:
             assert read(one).startswith(b"HTTP/1.1 408 ")
             one.close()
-        time.sleep(0.1)
-        assert status(wire.connect(OK)) == 200  # there is room again
+        served_soon(wire)  # there is room again
     assert "connections refused: the server has 20 connections" in caplog.text
 
 
@@ -240,8 +266,7 @@ def test_connections_of_an_address_are_limited_unless_it_is_a_proxy(tmp_path: Pa
             assert expected in wire.connect(OK).recv(1000)
             for one in kept[:3]:
                 one.close()
-            time.sleep(0.1)
-            assert status(wire.connect(OK)) == 200
+            served_soon(wire)
 
 
 def test_pipelined_requests_are_limited(tmp_path: Path) -> None:
@@ -260,12 +285,12 @@ def test_bodies_without_a_key_are_small_and_all_together_are_bounded(tmp_path: P
         key = wire.client.http.headers["Authorization"].encode()
         large = b"POST /v1/experiments HTTP/1.1\r\nAuthorization: " + key + b"\r\nContent-Length: 900000\r\n\r\n"
         half = [wire.connect(large + b" " * 400_000) for _ in range(2)]
-        time.sleep(0.3)
+        held(wire, 800_000)
         third = wire.connect(large + b" " * 400_000)
         assert status(third) == 503
         for one in half:
             one.close()
-        time.sleep(0.2)
+        held(wire, 0)
         fourth = wire.connect(large + b" " * 900_000)  # what the others held is free again
         assert status(fourth) == 422
 
@@ -290,7 +315,7 @@ def test_forwarded_addresses_are_believed_of_trusted_proxies_only(tmp_path: Path
     forged = {"X-Forwarded-For": "203.0.113.9", "Authorization": "Bearer fb_0_0"}
     for proxies, expected in (("", [401] * 20 + [429] * 2), ("127.0.0.1", [401] * 22)):
         (tmp_path / str(len(proxies))).mkdir()
-        with listening(tmp_path / str(len(proxies)), proxies) as wire, httpx.Client() as http:
+        with listening(tmp_path / str(len(proxies)), proxies) as wire, httpx.Client(timeout=60.0) as http:
             at = f"http://127.0.0.1:{wire.port}/readyz"
             found = [
                 http.get(at, headers={**forged, "X-Forwarded-For": f"203.0.113.{number}"}).status_code
@@ -364,7 +389,7 @@ def test_a_connection_that_fails_does_not_end_the_limits_of_others(caplog: pytes
         for one in kept:
             found.forget(one, "::1")
 
-    asyncio.run(asyncio.wait_for(go(), 10.0))
+    asyncio.run(asyncio.wait_for(go(), 60.0))
     assert "RuntimeError: broken" in caplog.text
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -12,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fairbai.service.domain.refusals import unavailable
-from fairbai.service.http import ofrep
+from fairbai.service.http import ofrep, quotas
 from fairbai.service.reading import flags
 from fairbai.service.storage.keys import create_key
 from fairbai.service.storage.projects import create_project
@@ -224,13 +226,14 @@ def test_the_newest_flags_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_worker_forgets_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a while, as another worker may have created one, and if it knows too many."""
     monkeypatch.setattr(flags, "MAX_REMEMBERED", 2)
+    monkeypatch.setattr(flags, "SECONDS", 3600.0)
     with running(address(tmp_path)) as client:
         monkeypatch.setattr(client.app.service.flags, "forget", lambda: None)  # as in another worker
         assert evaluate(client, "x", "user-7").status_code == 404
         create(client, flag="x")
         assert evaluate(client, "x", "user-7").status_code == 404
         known = client.app.service.flags._known
-        known.update({key: (0.0, found) for key, (_, found) in known.items()})  # a second later
+        known.update({key: (0.0, found) for key, (_, found) in known.items()})  # an hour later
         for name in ("u", "v", "x", "w"):
             assert evaluate(client, name, "user-7").status_code == (200 if name == "x" else 404)
         assert len(client.app.service.flags._known) <= 2
@@ -275,9 +278,10 @@ def test_a_bug_is_told_without_its_details(client: Local, monkeypatch: pytest.Mo
         assert "division" not in response.text
 
 
-def test_who_may_evaluate(tmp_path: Path) -> None:
+def test_who_may_evaluate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same role as for ask, and only the flags of the project of the key."""
-    url = address(tmp_path)
+    url, now = address(tmp_path), time.monotonic()
+    monkeypatch.setattr(quotas, "time", SimpleNamespace(monotonic=lambda: now))
     with running(url, key_rate=1.0) as client, opened(url) as database:
         create_project(database, "shop")
         at = create(client, flag="checkout")

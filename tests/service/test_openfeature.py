@@ -65,7 +65,7 @@ def visitor() -> Iterator[EvaluationContext]:
 
 
 def provide(server: Server, **headers: str) -> Any:
-    provider = OFREPProvider(server.address, headers_factory=lambda: headers)
+    provider = OFREPProvider(server.address, headers_factory=lambda: headers, timeout=60.0)
     api.set_provider(provider)
     return provider
 
@@ -117,7 +117,7 @@ def test_tracked_events_are_rewards(
 ) -> None:
     (text,) = server.call("GET", "/v1/experiments?flag=text").body["experiments"]
     rewards = {"purchase": ["text"], "return": text["id"], "click": "unknown", "sign-up": "switch"}
-    api.set_provider(FairbaiProvider(server.address, server.key, rewards))
+    api.set_provider(FairbaiProvider(server.address, server.key, rewards, timeout=60.0))
     client = api.get_client()
     assert client.provider.get_metadata().name == "fairbai"
     client.get_string_value("text", "fallback", visitor)
@@ -196,7 +196,7 @@ def installed() -> Path:
 def test_javascript_sdks(server: Server) -> None:
     folder = installed()
     command = [program("node", "nodejs"), SCRIPT.name, server.address, server.key, "visitor-8"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     print(done.stdout)
     told = {line.pop("step"): line for line in map(json.loads, done.stdout.splitlines())}

@@ -13,6 +13,7 @@ import pytest
 import fairbai as fb
 from fairbai.service.reading import verify
 from tests.service.running import FORM, Local, address, ask, create, opened, running, tell
+from tests.service.test_cycles import Clock
 from tests.service.test_log import differences, expire
 
 LATER = 1e12  # seconds since 1970: every ticket is of age
@@ -104,12 +105,13 @@ def test_counted_in_the_order_of_assignment_as_an_identifier_does(client: Local,
 
 def test_service_counts_by_itself_and_goes_on_after_a_restart(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
+        Clock(client)  # so that no ticket is of age yet, however long this takes
         at = create(client, report_after=0.2, silence=0.0)
         tickets = ask(client, at, 3)
         tell(client, at, {tickets[0]["ticket"]: 1.0})
         assert counts(client, at)[:3] == (0, 3, 1)
     with running(address(tmp_path), sweep=0.05) as client:
-        deadline = time.monotonic() + 30.0
+        deadline = time.monotonic() + 120.0
         while client.get(at).json()["observed"] < 3:
             assert time.monotonic() < deadline
             time.sleep(0.05)

@@ -179,7 +179,7 @@ def test_others_go_on_while_one_experiment_has_much_to_do(tmp_path: Path, monkey
 @pytest.mark.system
 @pytest.mark.slow_without_jit
 def test_no_transaction_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In seconds of the processor, which do not depend on what else this machine does."""
+    """In seconds of the processor, which depend little on what else this machine does: how much is measured, too."""
     spent: list[tuple[float, list[str]]] = []
     real = Ledger.run
 
@@ -200,22 +200,44 @@ def test_no_transaction_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             for _ in range(min(100, 1 + 1200 // n)):
                 tell(client, at, {ticket["ticket"]: 1.0 for ticket in ask(client, at, n)})
         monkeypatch.setattr(Ledger, "run", run)
+        before = slower()
         together(client, [(f"{at}/ask", {"n": n}) for at, n in heavy.items() for _ in range(8)])
     assert len(spent) >= 45
-    ordered = sorted(seconds for seconds, _ in spent)
-    assert ordered[len(ordered) // 2] < 0.06
-    assert ordered[-2] < 0.15, ordered  # the longest may have collected garbage
+    ordered, allowed = sorted(seconds for seconds, _ in spent), max(1.0, before, slower())
+    assert ordered[len(ordered) // 2] < 0.06 * allowed
+    assert ordered[-2] < 0.15 * allowed, ordered  # the longest may have collected garbage
 
 
-def test_what_waits_is_finished_when_the_service_stops(tmp_path: Path) -> None:
+def slower() -> float:
+    """How many times slower this processor runs just now than one of 20 ms for a sum of a million numbers."""
+
+    def measured() -> float:
+        began = time.thread_time()
+        sum(range(1_000_000))
+        return time.thread_time() - began
+
+    return sorted(measured() for _ in range(15))[12] / 0.02
+
+
+def test_what_waits_is_finished_when_the_service_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, real = threading.Event(), Ledger.run
+
+    def run(self: Ledger, operations: Any) -> Any:
+        assert go_on.wait(60)
+        return real(self, operations)
+
     with running(address(tmp_path)) as client:
         at = create(client)
+        monkeypatch.setattr(Ledger, "run", run)
 
         async def send() -> list[Any]:
             calls = [asyncio.ensure_future(client.http.post(f"{at}/ask", json={"n": 2_000})) for _ in range(4)]
             while client.app.service.writer.waiting < 2:
                 await asyncio.sleep(0.001)
-            await client.app.service.writer.stop()
+            stopping = asyncio.ensure_future(client.app.service.writer.stop())
+            await asyncio.sleep(0)  # it has begun
+            go_on.set()
+            await stopping
             return await asyncio.gather(*calls)
 
         assert {response.status_code for response in client.wait(send())} == {200}
@@ -234,26 +256,35 @@ def test_leases_end_in_small_operations(tmp_path: Path) -> None:
         assert client.get(at).json()["pending"] == 0
 
 
-def planned(client: Local, calls: int) -> list[int]:
-    return [response.status_code for response in together(client, [("/v1/plan", PLAN)] * calls)]
-
-
 def test_plans_at_once_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, running_now, most = planning.planned, [0], [0]
+    """However long the first ones take, which here is until all others are refused."""
+    real, running_now, most, go_on = planning.planned, [0], [0], threading.Event()
 
     def slowly(form: Any) -> Any:
         running_now[0] += 1
         most[0] = max(most[0], running_now[0])
-        time.sleep(0.1)
+        assert go_on.wait(60)
         running_now[0] -= 1
         return real(form)
 
+    def planned(client: Local, calls: int) -> list[Any]:
+        async def send() -> list[Any]:
+            found = [asyncio.ensure_future(client.http.post("/v1/plan", json=PLAN)) for _ in range(calls)]
+            while sum(one.done() for one in found) < calls - 2:
+                await asyncio.sleep(0.01)
+            go_on.set()
+            return await asyncio.gather(*found)
+
+        go_on.clear()
+        responses: list[Any] = client.wait(send())
+        return responses
+
     monkeypatch.setattr(planning, "planned", slowly)
     with running(address(tmp_path), limits=Limits(plans=3, plans_per_key=2)) as client:
-        statuses = planned(client, 20)
+        statuses = [response.status_code for response in planned(client, 20)]
         assert (statuses.count(200), statuses.count(429)) == (2, 18)
-        refused = together(client, [("/v1/plan", PLAN)] * 3)[-1]
+        (refused,) = (response for response in planned(client, 3) if response.status_code == 429)
         assert refused.headers["retry-after"] == "1"
         assert "at most 2 plans" in refused.json()["detail"]
-        assert planned(client, 1) == [200]  # there is room again
+        assert planned(client, 1)[0].status_code == 200  # there is room again
     assert most[0] <= 2

@@ -145,9 +145,12 @@ def test_paused(client: Local) -> None:
 
 def test_a_share_of_the_units_is_enrolled(client: Local) -> None:
     at = create(client, enrol=0.3, **OPEN)
+    key, name = unit_key(client.app.service.database), at.rpartition("/")[2]
+    points = [UnitName.of(key, name, f"user-{number}").point for number in range(60)]
     reasons = [visit(client, at, f"user-{number}")["reason"] for number in range(60)]
+    assert reasons == ["assigned" if point < 0.3 else "not_enrolled" for point in points]
     enrolled = reasons.count("assigned")
-    assert 5 < enrolled < 35
+    assert 0 < enrolled < 60
     again = [visit(client, at, f"user-{number}") for number in range(60)]
     expected = ["returning" if reason == "assigned" else reason for reason in reasons]
     assert [one["reason"] for one in again] == expected

@@ -41,7 +41,10 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
 @pytest.mark.parametrize(
     ("changes", "detail"),
     [
-        ({"rates": True}, "rates must be one floor for all arms, one per arm, floors by label, or a kind with"),
+        (
+            {"rates": True},
+            "rates must be one floor for all arms, one per arm, floors by label (with factors: by factor), or",
+        ),
         (
             {"rates": "0.1"},
             "rates must be one of bounded, constant, gap, inverse_gap, overlapping, proportional, softmax, got '0.1'",

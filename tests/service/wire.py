@@ -6,7 +6,6 @@ import asyncio
 import http.client
 import os
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,7 +31,7 @@ class Wire:
 
     def connect(self, sent: bytes = b"") -> socket.socket:
         """A connection on which something was sent."""
-        found = socket.create_connection(("127.0.0.1", self.port), timeout=10.0)
+        found = socket.create_connection(("127.0.0.1", self.port), timeout=60.0)
         self._open.append(found)
         found.sendall(sent)
         return found
@@ -67,13 +66,6 @@ def status(connection: socket.socket) -> int:
     found.read()
     found.close()
     return found.status
-
-
-def seconds(connection: socket.socket) -> float:
-    """The time until a connection is closed."""
-    began = time.perf_counter()
-    read(connection)
-    return time.perf_counter() - began
 
 
 @contextmanager
