@@ -6,7 +6,10 @@ import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from openfeature.exception import ErrorCode
 from openfeature.flag_evaluation import Reason
 from openfeature.track import TrackingEventDetails
 
+from fairbai.client import outbox
 from fairbai.client.openfeature import FairbaiProvider
 from tests.debian import alone, program
 from tests.processes import run_python
@@ -46,6 +50,13 @@ def server(start: Start, sqlite: str) -> Server:
     found.create(flag="bulk", bulk=True)
     found.create(flag="untouched")
     return found
+
+
+def wait_until(reached: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def trials(server: Server, flag: str) -> int:
@@ -125,9 +136,11 @@ def test_tracked_events_are_rewards(
     for _ in range(2):
         client.track("purchase", visitor, order)
     client.track("look", visitor)  # which is no reward
+    assert client.provider.flush(60.0)
     assert held(server, "text") == 1
     client.get_string_value("text", "fallback", EvaluationContext("visitor-8"))
     client.track("return", EvaluationContext("visitor-8"))
+    assert client.provider.flush(60.0)
     assert (held(server, "text"), caplog.records) == (2, [])
     for event, context, word in (
         ("purchase", EvaluationContext(), "no targeting key"),
@@ -136,8 +149,100 @@ def test_tracked_events_are_rewards(
         ("sign-up", visitor, "report_after"),
     ):
         client.track(event, context)
+        assert client.provider.flush(60.0)
         assert word in caplog.records[-1].getMessage()
     assert held(server, "text") == 2
+
+
+def test_rewards_follow_a_unit_when_its_flag_changes_experiment(
+    start: Start, sqlite: str, visitor: EvaluationContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also if the provider remembers an older experiment of the flag, or did not evaluate the unit itself."""
+    server = start(sqlite)
+    window = {"family": "bernoulli", "report_after": 3600.0, "silence": 0.0, "lease": None, "flag": "shop"}
+    old = server.create(**window)
+
+    def held_of(experiment: str) -> int:
+        return int(server.call("GET", f"/v1/experiments/{experiment}").body["held"])
+
+    def evaluate(provider: FairbaiProvider, *names: str) -> None:
+        api.set_provider(provider)
+        for name in names:
+            assert api.get_client().get_string_value("shop", "fallback", EvaluationContext(name)) != "fallback"
+
+    def buy(provider: FairbaiProvider, *names: str) -> None:
+        for name in names:
+            provider.track("purchase", EvaluationContext(name))
+        assert provider.flush(60.0)
+
+    one, other = (FairbaiProvider(server.address, server.key, {"purchase": "shop"}) for _ in range(2))
+    evaluate(one, "first", "second", "third")
+    buy(one, "first")
+    buy(other, "second")  # evaluated by the other provider
+    assert held_of(old) == 2
+    assert server.call("POST", f"/v1/experiments/{old}/close").status == 200
+    new = server.create(**window)
+
+    def taken_over() -> bool:  # a worker sees a new flag within a second
+        api.get_client().get_string_value("shop", "fallback", EvaluationContext("probe"))
+        return bool(server.call("GET", f"/v1/experiments/{new}").body["trials"])
+
+    wait_until(taken_over)
+    evaluate(one, "fourth", "fifth")
+    buy(one, "fourth", "third")  # third is in the old one, whose window is open
+    assert (held_of(old), held_of(new)) == (3, 1)
+    other._of_flags["shop"] = (time.monotonic() - 2.0, [old])  # as if it had asked for the flag 2 s ago
+    buy(other, "fifth")
+    assert (held_of(old), held_of(new)) == (3, 2)
+    other.shutdown()
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]
+
+
+def test_event_zero_is_the_same_event(server: Server, visitor: EvaluationContext) -> None:
+    (text,) = server.call("GET", "/v1/experiments?flag=text").body["experiments"]
+    provider = FairbaiProvider(server.address, server.key, {"purchase": "text"})
+    api.set_provider(provider)
+    client = api.get_client()
+    client.get_string_value("text", "fallback", visitor)
+    heads = []
+    for _ in range(2):
+        client.track("purchase", visitor, TrackingEventDetails(attributes={"event_id": 0}))
+        assert provider.flush(60.0)
+        heads.append(server.call("GET", f"/v1/experiments/{text['id']}/head").body["head"])
+    assert heads[0] == heads[1]
+    assert held(server, "text") == 1
+
+
+def test_tracking_does_not_wait(visitor: EvaluationContext) -> None:
+    """The event is only taken down; the thread that called does not send it."""
+    threads = []
+    provider = FairbaiProvider(f"http://127.0.0.1:{free_port()}", "fb_key", {"purchase": "0" * 16}, retries=0)
+    provider._send = lambda reward: threads.append(threading.get_ident())  # type: ignore[method-assign]
+    provider.track("purchase", visitor)
+    assert provider.flush(60.0)
+    assert len(threads) == 1
+    assert threads[0] != threading.get_ident()
+    provider.shutdown()
+
+
+def test_outbox(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails does not stop what follows; what does not end in time is given up, and said."""
+    monkeypatch.setattr(outbox, "MAX_WAITING", 2)
+    box, done, go = outbox.Outbox(), [], threading.Event()
+    box.put(lambda: done.append(1 // 0))
+    box.put(lambda: done.append(1))
+    assert box.flush(60.0)
+    assert done == [1]
+    assert box.put(partial(go.wait, 60.0))
+    wait_until(lambda: not box._waiting)
+    assert [box.put(lambda: done.append(2)) for _ in range(3)] == [True, True, False]
+    assert not box.flush(0.01)
+    box.close(0.01)
+    go.set()
+    assert box.flush(60.0)
+    assert done == [1]
+    assert "2 rewards were not sent" in caplog.text
+    assert not box.put(lambda: done.append(3))
 
 
 def test_a_page_works_without_the_service(visitor: EvaluationContext, caplog: pytest.LogCaptureFixture) -> None:
@@ -145,6 +250,7 @@ def test_a_page_works_without_the_service(visitor: EvaluationContext, caplog: py
     client = api.get_client()
     assert client.get_string_value("text", "fallback", visitor) == "fallback"
     client.track("purchase", visitor)
+    assert client.provider.flush(60.0)
     assert "event purchase is no reward of flag text" in caplog.records[-1].getMessage()
 
 
@@ -154,8 +260,8 @@ def test_a_page_works_without_the_service(visitor: EvaluationContext, caplog: py
 def test_a_page_works_with_what_cannot_be_sent(name: str, value: Any, caplog: pytest.LogCaptureFixture) -> None:
     provider = FairbaiProvider(f"http://127.0.0.1:{free_port()}", "fb_key", {"purchase": "0" * 16}, retries=0)
     provider.track("purchase", EvaluationContext(name), TrackingEventDetails(value=value))
-    assert "event purchase is no reward of flag 0000000000000000" in caplog.records[-1].getMessage()
     provider.shutdown()
+    assert "event purchase is no reward of flag 0000000000000000" in caplog.records[-1].getMessage()
 
 
 def test_missing_openfeature() -> None:

@@ -55,6 +55,7 @@ class Answer:
     counted: int = 0
     late: int = 0
     ignored: int = 0
+    unknown: int = 0
     ended_by: str | None = None
     head: str | None = field(default=None, compare=False)  # two answers of different times may be the same
 
