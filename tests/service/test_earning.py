@@ -24,7 +24,7 @@ from fairbai.service.writing.leases import sweep
 from fairbai.service.writing.restoring import restore
 from tests.service.postgresql import Cluster
 from tests.service.running import Local, address, create, running, tell
-from tests.service.test_interventions import differences, refused
+from tests.service.test_interventions import differences, expire, number_of, refused
 from tests.service.test_units import OPEN, of, visit
 
 DAY = 86_400.0
@@ -127,13 +127,81 @@ def test_who_cannot_earn(client: Local) -> None:
     assert earn(client, at, ("after the end", 1.0, "three"))["ignored"] == 1
     other = create(client, **WINDOW, family="bernoulli")
     visit(client, other, "buyer")
-    status, title, detail = refused(client, f"{other}/rewards", rewards=[form, {**form, "unit": "x", "event_id": "f"}])
+    status, title, detail = refused(client, f"{other}/rewards", **{**form, "unit": "x"})
     assert (status, title) == (404, "No such unit")
-    assert detail == "The unit of reward 1 has no trial: it never asked, or it was erased"
+    assert detail == "The unit of reward 0 has no trial: it never asked, or it was erased"
     assert "must be 0 or 1" in refused(client, f"{other}/rewards", **{**form, "value": 2.0})[2]
     assert client.get(other).json()["held"] == 0
+    both = earn(client, other, ("x", 1.0, "f"), ("buyer", 1.0, "e"))
+    assert (both["accepted"], both["counted"], both["ignored"], both["unknown"]) == (2, 1, 0, 1)
+    assert client.get(other).json()["held"] == 1
     assert "either unit, value and event_id" in refused(client, f"{other}/rewards", unit="buyer")[2]
     assert differences(client, at, other) == []
+
+
+def test_a_purchase_in_a_pause(client: Local) -> None:
+    """A unit that came in a pause has no trial, which is no mistake; one that has a trial earns."""
+    at = create(client, **WINDOW)
+    visit(client, at, "before")
+    assert client.post(f"{at}/pause").status_code == 200
+    assert refused(client, f"{at}/ask", unit="meanwhile")[0] == 409
+    form = {"unit": "meanwhile", "value": 1.0, "event_id": "one"}
+    single = client.post(f"{at}/rewards", json=form).json()
+    assert (single["counted"], single["ignored"], single["unknown"]) == (0, 1, 0)
+    both = earn(client, at, ("meanwhile", 1.0, "two"), ("before", 1.0, "three"))
+    assert (both["counted"], both["ignored"]) == (1, 1)
+    assert client.post(f"{at}/resume").status_code == 200
+    assert refused(client, f"{at}/rewards", **form)[0] == 404
+    assert differences(client, at) == []
+
+
+@pytest.mark.parametrize("after_stop", ["stay", "move"])
+def test_units_that_are_moved_earn_for_nobody(client: Local, after_stop: str) -> None:
+    """What a unit earns after it was moved to the winner is not a reward of the arm that it had before."""
+    at = create(client, **WINDOW, after_stop=after_stop)
+    waiting = {name: of(visit(client, at, name)) for name in (f"waiting-{number}" for number in range(9))}
+    loser = next(name for name, (_, arm) in waiting.items() if arm != "a")
+    assert earn(client, at, (loser, 0.5, "before"))["counted"] == 1
+    for number in range(400):  # units whose windows end before that of the loser
+        found = visit(client, at, f"early-{number}")
+        if found["winner"]:
+            break
+        ticket, arm = of(found)
+        earn(client, at, (f"early-{number}", float(arm == "a"), f"early-{number}"))
+        expire(client, at, [number_of(ticket)])
+    shown = visit(client, at, loser)
+    assert shown["reason"] == ("winner" if after_stop == "move" else "returning")
+    after = earn(client, at, (loser, 1.0, "after"))
+    moved = after_stop == "move"
+    assert (after["counted"], after["ignored"], after["late"]) == (int(not moved), int(moved), 0)
+    assert earn(client, at, (loser, 0.5, "before"))["counted"] == 0  # known before
+    before = client.get(f"{at}/events?format=ndjson").text.count('"earned"')
+    assert earn(client, at, (loser, 1.0, "after"))["ignored"] == int(moved)
+    assert client.get(f"{at}/events?format=ndjson").text.count('"earned"') == before
+    assert differences(client, at) == []
+
+
+def test_units_of_an_arm_that_is_switched_off_earn_for_nobody(client: Local) -> None:
+    at = create(client, **WINDOW)
+    came = {name: of(visit(client, at, name))[1] for name in (f"user-{number}" for number in range(9))}
+    broken, fine = (next(name for name, arm in came.items() if (arm == "c") is off) for off in (True, False))
+    assert client.post(f"{at}/switch-off", json={"arm": "c", "reason": "broken"}).status_code == 200
+    found = earn(client, at, (broken, 1.0, "one"), (fine, 1.0, "two"))
+    assert (found["counted"], found["ignored"]) == (1, 1)
+    assert differences(client, at) == []
+
+
+def test_tell_is_the_first_of_the_earnings_of_a_unit(client: Local) -> None:
+    at = create(client, **WINDOW)
+    ticket, arm = of(visit(client, at, "buyer"))
+    for _ in range(2):
+        assert tell(client, at, {ticket: 0.5})["accepted"] == 1
+    assert earn(client, at, ("buyer", 0.25, "order-1"))["counted"] == 1
+    status, title, detail = refused(client, f"{at}/tell", rewards=[{"ticket": ticket, "reward": 0.5}])
+    assert (status, title, f"Ticket {ticket} already has reward 0.75" in detail) == (409, "Reward already known", True)
+    age(client)
+    assert mean_of(client, at, arm) == 0.75
+    assert differences(client, at) == []
 
 
 @pytest.mark.parametrize("drawn", [False, True])

@@ -109,7 +109,8 @@ class Told(Reported):
 class Earned(Told):
     """How many earnings were added to what is counted when the window of their units is over."""
 
-    ignored: Annotated[int, Field(description="of units that are not enrolled, or came after the end")]
+    ignored: Annotated[int, Field(description="of units that are not enrolled or came in a pause, or that see the winner")]
+    unknown: Annotated[int, Field(description="in a list: of units that never asked, or were erased")]
 
 
 @exact

@@ -16,7 +16,7 @@ from fairbai.service.domain.operation import Operation, key_used
 from fairbai.service.domain.ranges import MAX_END, check_rewards
 from fairbai.service.domain.refusals import Refusal, invalid
 from fairbai.service.domain.unit import UnitOfWork
-from fairbai.service.domain.units import UnitName
+from fairbai.service.domain.units import Standing, Terms, UnitName, settled
 
 
 class Earning(NamedTuple):
@@ -46,16 +46,25 @@ class _Fresh(NamedTuple):
         return {"tickets": [self.number], "arms": [self.arm], "rewards": [self.value], "late": late}
 
 
+class _Found(NamedTuple):
+    fresh: list[_Fresh]
+    ignored: int = 0
+    unknown: int = 0
+
+
 @dataclass
 class Earn(Operation[answers.Earned]):
     """What units have earned, all or nothing.
 
     Attributes:
         earnings: In the order in which they came.
+        lenient: Whether those of units that are not known are skipped, and counted as such, instead of refused: one of
+            many must not hold up the others.
         logged: In a replay, what the log says of one earning.
     """
 
     earnings: list[Earning] = field(default_factory=list)
+    lenient: bool = False
     logged: dict[str, Any] | None = None
 
     @property
@@ -79,12 +88,13 @@ class Earn(Operation[answers.Earned]):
                 "unit may earn, after which its trial is counted"
             )
         check_revision(unit.book)
-        fresh, ignored = ([self._replayed()], 0) if self.logged is not None else self._checked(unit)
-        for one in fresh:
+        found = _Found([self._replayed()]) if self.logged is not None else self._checked(unit)
+        for one in found.fresh:
             _add(unit, one)
-        late = sum(one.late for one in fresh)
-        counts = {"accepted": len(self.earnings), "counted": len(fresh) - late, "late": late, "ignored": ignored}
-        return {**counts, "head": None, **unit.book.answer()}  # type: ignore[typeddict-item]
+        late = sum(one.late for one in found.fresh)
+        counts = {"accepted": len(self.earnings), "counted": len(found.fresh) - late, "late": late}
+        skipped = {"ignored": found.ignored, "unknown": found.unknown}
+        return {**counts, **skipped, "head": None, **unit.book.answer()}  # type: ignore[typeddict-item]
 
     def _replayed(self) -> _Fresh:
         assert self.logged is not None
@@ -92,11 +102,11 @@ class Earn(Operation[answers.Earned]):
         number, arm, value = (self.logged[name][0] for name in ("tickets", "arms", "rewards"))
         return _Fresh(number, arm, value, bool(self.logged["late"]), self.key)
 
-    def _checked(self, unit: UnitOfWork) -> tuple[list[_Fresh], int]:
+    def _checked(self, unit: UnitOfWork) -> _Found:
         """The earnings that are new, and how many are of units that have no trial."""
         costs.check_size(self.size, unit.book.seconds_to_count, len(unit.book.labels))
         fresh: dict[str, _Fresh] = {}
-        ignored = 0
+        ignored = unknown = 0
         for place, earning in enumerate(self.earnings):
             _check_value(unit.book, earning.value)
             known = unit.units.get(earning.unit.hash)
@@ -105,18 +115,26 @@ class Earn(Operation[answers.Earned]):
                 same = known is None or before["tickets"] == [known.number]  # it may be erased since
                 if not same or before["rewards"] != [earning.value]:
                     raise key_used("event_id", "another unit or value", f"{earning.value!r}")
-            elif known is not None:
+            elif known is not None and _sees_its_arm(unit, earning.unit, known.number):
                 fresh[earning.key] = _fresh(unit, known.number, earning)
-            elif _takes_no_part(unit.book, earning.unit):
+            elif known is not None or _takes_no_part(unit.book, earning.unit):
                 ignored += 1
+            elif self.lenient:
+                unknown += 1
             else:
                 raise _no_such_unit(place)
-        return list(fresh.values()), ignored
+        return _Found(list(fresh.values()), ignored, unknown)
+
+
+def _sees_its_arm(unit: UnitOfWork, name: UnitName, number: int) -> bool:
+    """Whether a unit is still shown the arm of its trial, and not the winner: that is what the arm would be paid for."""
+    now = settled(Terms.of(unit.book.config), Standing.of(unit.book), name.point, number, unit.tickets[number])
+    return now is not None and now["reason"] == "returning"
 
 
 def _takes_no_part(book: Book, unit: UnitName) -> bool:
-    """Whether a unit without a trial may well have come: it is not enrolled, or came after the end."""
-    return not book.assigns or unit.point >= book.config.get("enrol", 1.0)
+    """Whether a unit without a trial may well have come: it is not enrolled, or came in a pause or after the end."""
+    return not book.assigns or book.paused or unit.point >= book.config.get("enrol", 1.0)
 
 
 def _no_such_unit(place: int) -> Refusal:

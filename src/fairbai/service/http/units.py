@@ -25,7 +25,7 @@ class Earning(Form):
 
 
 class Earnings(Form):
-    """What a unit earned, or a list of what units earned; all of it is taken, or none."""
+    """What a unit earned, or a list of what units earned, of which those of unknown units are left out."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -71,7 +71,8 @@ class OneUnit(Form):
 async def rewards(request: Request, experiment: str) -> Response:
     """What units earned, counted when `report_after` is over for each. Sending the same event again changes nothing."""
     form = parse(Earnings, await request.body())
-    found = await service_of(request).visits.earn(experiment, form.listed(), request.scope["key"])
+    lenient = form.rewards is not None
+    found = await service_of(request).visits.earn(experiment, form.listed(), lenient, request.scope["key"])
     return QuickAnswer(found)
 
 

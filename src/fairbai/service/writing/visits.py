@@ -140,13 +140,13 @@ class Visits:
         return terms
 
     async def earn(
-        self, experiment: str, earned: list[tuple[str, float, str]], actor: str | None = None
+        self, experiment: str, earned: list[tuple[str, float, str]], lenient: bool = False, actor: str | None = None
     ) -> answers.Earned:
-        """Add what units have earned: unit, value, and the id of the event."""
+        """Add what units have earned: unit, value, and the id of the event; skip units that are not known if lenient."""
         earnings = [
             Earning(self.name(experiment, unit), value, f"{experiment}:earn:{event}") for unit, value, event in earned
         ]
-        return await self._writer.submit(Earn(experiment, None, earnings, actor=actor))
+        return await self._writer.submit(Earn(experiment, None, earnings, lenient, actor=actor))
 
     async def erase(self, experiment: str, unit: str, actor: str | None = None) -> int:
         """Forget who a unit was; returns how many were stored: 0 or 1."""
