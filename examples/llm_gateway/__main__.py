@@ -32,8 +32,9 @@ async def run(url: str, key: str, seed: int) -> None:
         )
         print(f"Experiment {experiment}: {len(PROMPTS)} prompts, each guaranteed {FLOOR:.0%} of the calls.", flush=True)
         stub, over = Stub(seed), asyncio.Event()
+        quick = AsyncClient(url, key, timeout=2.0, retries=1)  # users wait for it
         with socket.create_server(("127.0.0.1", 0)) as listener:
-            app = create_gateway(client, experiment, stub.model)
+            app = create_gateway(quick, experiment, stub.model)
             server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
             serving = asyncio.create_task(server.serve([listener]))
             users = asyncio.create_task(stub.use(f"http://127.0.0.1:{listener.getsockname()[1]}", over))
@@ -42,6 +43,7 @@ async def run(url: str, key: str, seed: int) -> None:
             await users
             server.should_exit = True
             await serving
+        await quick.close_connections()
         report(status)
         (ticket,) = await client.ask(experiment, unit="the next call")
         print(f"From now on every call is answered with the prompt {ticket.arm!r}.")
