@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.running import Local, address, ask, create, play, running
+from tests.service.running import Local, address, ask, create, play, running, tell
+from tests.service.test_log import differences
 
 
 @pytest.fixture
@@ -22,23 +23,82 @@ def test_policy_holds_the_floors_and_has_an_etag(client: Local) -> None:
     response = client.get(f"{at}/policy", params={"trials": 500})
     policy = response.json()
     assert sum(policy["probabilities"].values()) == pytest.approx(1.0)
-    assert response.headers["cache-control"] == "private, max-age=60"
+    assert 1 <= int(response.headers["cache-control"].removeprefix("private, max-age=")) <= 60
     tag = response.headers["etag"]
     same = client.get(f"{at}/policy", params={"trials": 500}, headers={"If-None-Match": tag})
     assert (same.status_code, same.content) == (304, b"")
     for known in ("*", f"W/{tag}", f'"other", {tag}'):
         again = client.get(f"{at}/policy", params={"trials": 500}, headers={"If-None-Match": known})
         assert again.status_code == 304, known
-    ask(client, at)
+    client.post(f"{at}/switch-off", json={"arm": "c", "reason": "broken"})  # which ends the epoch
     assert client.get(f"{at}/policy", params={"trials": 500}, headers={"If-None-Match": tag}).status_code == 200
 
 
-def test_policies_for_other_numbers_of_trials_have_other_seeds(client: Local) -> None:
+def test_policies_for_other_numbers_of_trials_are_others(client: Local) -> None:
+    """One for each number, which do not replace each other; and few, as everybody may read them."""
     at = create(client)
-    one, same, other = (client.get(f"{at}/policy", params={"trials": trials}).json() for trials in (500, 500, 5))
+    one, other, same = (client.get(f"{at}/policy", params={"trials": trials}).json() for trials in (500, 5, 500))
     assert one == same
-    assert one["version"] == other["version"]
+    assert (one["version"], one["trials"]) != (other["version"], other["trials"])
     assert one["seed"] != other["seed"]
+    for trials in (1, 2):
+        assert client.get(f"{at}/policy", params={"trials": trials}).status_code == 200
+    refused = client.get(f"{at}/policy", params={"trials": 3})
+    assert (refused.status_code, refused.json()["title"]) == (409, "Too many policies")
+    assert "1, 2, 5, 500 trials" in refused.json()["detail"]
+    assert client.get(f"{at}/policy", params={"trials": 500}).json() == one
+    drawn = create(client, family="bernoulli", sampling="uniform_fair")  # whose policy is the same for all numbers
+    assert len({client.get(f"{drawn}/policy", params={"trials": trials}).text for trials in range(1, 9)}) == 1
+
+
+@pytest.mark.parametrize("stopping", ["mixture", "design_based"])
+def test_policies_stay_for_an_epoch(tmp_path: Path, stopping: str) -> None:
+    """Whatever happens and whoever asks, also after a restart; reading one changes nothing and logs nothing."""
+    form = {"family": "bernoulli", "stopping": stopping, "settle": False}
+    with running(address(tmp_path), policy_seconds=3600.0) as client:
+        at = create(client, **form)
+        first = client.get(f"{at}/policy")
+        policy, tag = first.json(), first.headers["etag"]
+    with running(address(tmp_path), role="reader", policy_seconds=3600.0) as reader:
+        head = reader.get(f"{at}/head").json()
+        for _ in range(3):
+            assert reader.get(f"{at}/policy").json() == policy
+            assert reader.get(f"{at}/policy", headers={"If-None-Match": tag}).status_code == 304
+        assert reader.get(f"{at}/head").json() == head
+    with running(address(tmp_path), policy_seconds=3600.0) as client:
+        for ticket in ask(client, at, 20):
+            tell(client, at, {ticket["ticket"]: 1.0})
+        form = {"batch": "one", "pulls": {"a": 20, "b": 20, "c": 20}, "sums": {"a": 9.0, "b": 1.0, "c": 1.0}}
+        form |= {"policy": policy["version"], "seed": policy["seed"]}
+        assert client.post(f"{at}/batches", json=form).json()["counted"] == 60
+        again = client.get(f"{at}/policy")
+        assert (again.json(), again.headers["etag"]) == (policy, tag)
+        assert 1 <= int(again.headers["cache-control"].removeprefix("private, max-age=")) <= 3600
+    assert differences(tmp_path) == [[]]
+
+
+def test_another_epoch_has_another_policy(tmp_path: Path) -> None:
+    with running(address(tmp_path), policy_seconds=0.0) as client:
+        at = create(client, family="bernoulli", stopping="design_based", rates=0.1)
+        policies = [client.get(f"{at}/policy").json() for _ in range(3)]
+        assert len({(one["version"], one["seed"]) for one in policies}) == 3
+        for number, policy in enumerate(policies):  # batches may follow any version
+            form = {"batch": str(number), "pulls": {"a": 2, "b": 2, "c": 2}, "sums": {"a": 1.0, "b": 0.0, "c": 0.0}}
+            told = client.post(f"{at}/batches", json={**form, "policy": policy["version"]})
+            assert told.json()["counted"] == 6
+    assert differences(tmp_path) == [[]]
+
+
+def test_a_decision_ends_the_epoch(client: Local) -> None:
+    """After it, trials are for the floors, and an old policy would go on asking for evidence."""
+    at = create(client, family="bernoulli")
+    before = client.get(f"{at}/policy").json()
+    form = {"batch": "one", "pulls": {"a": 900, "b": 90, "c": 90}, "sums": {"a": 800.0, "b": 1.0, "c": 1.0}}
+    answer = client.post(f"{at}/batches", json=form).json()
+    assert (answer["decided"], answer["stopped"]) == (True, False)
+    after = client.get(f"{at}/policy").json()
+    assert after["version"] > before["version"]
+    assert after == client.get(f"{at}/policy").json()
 
 
 def test_batch_counts_once(client: Local) -> None:

@@ -109,7 +109,7 @@ class Told(Reported):
 class Earned(Told):
     """How many earnings were added to what is counted when the window of their units is over."""
 
-    ignored: Annotated[int, Field(description="of units that are not enrolled or came in a pause, or that see the winner")]
+    ignored: Annotated[int, Field(description="of units that are not enrolled, came in a pause, or see the winner")]
     unknown: Annotated[int, Field(description="in a list: of units that never asked, or were erased")]
 
 
@@ -147,7 +147,8 @@ class Policy(TypedDict):
 
     version: int
     trials: int
-    seconds: float
+    seconds: Annotated[float, Field(description="how long a policy stays the same, unless the experiment decides")]
+    until: Annotated[str, Field(description="when the next one is published")]
     arms: Annotated[list[str], Field(description="in the order in which units are assigned by a hash")]
     probabilities: dict[str, float]
     seed: Annotated[str, Field(description="of the hash by which edges assign units; 32 hexadecimal digits")]

@@ -36,7 +36,7 @@ class Book(Record):
         final = form["closed"] or form.get("ended")
         book.final = None if final is None else Final.from_dict(final)
         book.held, book.summed = form.get("held", 0), form.get("summed", 0)
-        book.published = form.get("published")
+        book.policies = form.get("policies") or [one for one in [form.get("published")] if one is not None]
         book.revision = revision_of(form)
         book.paused, book.off, book.voids = form.get("paused", False), form.get("off", []), form.get("voids", [])
         book.voided, book.skipped = form.get("voided", book.voided), form.get("skipped", book.skipped)
@@ -101,7 +101,7 @@ class Book(Record):
                 "closed": self.final.to_dict() if self.final is not None and self.closed else None,
                 "promises": self.promises.to_dict(),
                 **({} if self.report_after is None else {"held": self.held}),
-                **({"summed": self.summed, "published": self.published} if self.drawn else {}),
+                **self._drawn_state(),
                 **({} if self.cycles is None else {"cycles": [self.cycles.begun, self.cycles.next]}),
                 **({} if self.final is None or self.closed else {"ended": self.final.to_dict()}),
                 **({"paused": True} if self.paused else {}),
@@ -111,6 +111,12 @@ class Book(Record):
                 **({"skipped": self.skipped} if any(self.skipped) else {}),
             }
         )
+
+    def _drawn_state(self) -> dict[str, Any]:
+        """Policies, in the form that earlier versions wrote: with a stop that needs them, the last one or None."""
+        if self.drawn:
+            return {"summed": self.summed, "published": self.policies[-1] if self.policies else None}
+        return {"policies": self.policies} if self.policies else {}
 
     # --- changing -----------------------------------------------------------------------------------------------
 
@@ -175,11 +181,19 @@ class Book(Record):
         self.summed += len(trials)
         self._counted(len(trials))
 
-    def publish(self, version: int, trials: int, seed: str | None) -> None:
-        """The policy from which trials elsewhere are drawn from now on."""
+    def publish(self, version: int, trials: int, seed: str | None, at: float, until: float | None) -> dict[str, Any]:
+        """A policy by which trials are assigned elsewhere from now on; in older logs it has no seed and no end."""
         shares = self.identifier.policy(trials).tolist()
-        self.published = {"version": version, "trials": trials, "probabilities": shares}
-        self.published |= {} if seed is None else {"seed": seed}
+        policy = {"version": version, "trials": trials, "probabilities": shares}
+        policy |= {} if seed is None else {"seed": seed}
+        policy |= {} if until is None else {"until": until}
+        valid = [] if self.identifier.sampling.draws else [one for one in self.policies if one["until"] > at]
+        self.policies = [*valid, policy]
+        return policy
+
+    def end_epoch(self) -> None:
+        """Publish new policies from now on; those of an earlier version had no end, and were for one event only."""
+        self.policies = [one for one in self.policies if "until" not in one]
 
     def tell_batch(
         self,
@@ -217,6 +231,7 @@ class Book(Record):
         check_switch(self.identifier.procedure, tuple(self.labels), arm)
         self.identifier.switch_off(arm)
         self.promises.release(arm)
+        self.end_epoch()
         self.off.append({"arm": arm, "trial": trial, "reason": reason})
 
     def void(self, arms: list[int], tally: Tally, held: int) -> None:

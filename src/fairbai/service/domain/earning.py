@@ -127,7 +127,7 @@ class Earn(Operation[answers.Earned]):
 
 
 def _sees_its_arm(unit: UnitOfWork, name: UnitName, number: int) -> bool:
-    """Whether a unit is still shown the arm of its trial, and not the winner: that is what the arm would be paid for."""
+    """Whether a unit is still shown the arm of its trial, and not the winner, which is what it earns for."""
     now = settled(Terms.of(unit.book.config), Standing.of(unit.book), name.point, number, unit.tickets[number])
     return now is not None and now["reason"] == "returning"
 

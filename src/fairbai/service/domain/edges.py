@@ -1,18 +1,19 @@
 """Trials that others assign: batches of them, and the policies that they follow."""
 
-import hashlib
 import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
 from fairbai.service.domain import answers
 from fairbai.service.domain.book import Book
+from fairbai.service.domain.encoding import iso
 from fairbai.service.domain.operation import Operation, key_used, over, paused, refused
 from fairbai.service.domain.ranges import check_rewards
 from fairbai.service.domain.refusals import Refusal, invalid
 from fairbai.service.domain.unit import UnitOfWork
 
 SEED_BYTES = 16  # of the key of SipHash
+MAX_POLICIES = 4  # of an epoch, each for its own number of trials, of rules that choose
 
 
 @dataclass
@@ -87,54 +88,73 @@ class Batch(Operation[answers.Reported]):
 
 @dataclass
 class Publish(Operation[answers.Policy]):
-    """Probabilities from which others draw, under a version that their batches name.
+    """Probabilities by which others assign arms, under a version that their batches name.
 
-    Its hash seed is drawn now, so that nothing before could depend on it; a log that an earlier version wrote has none.
+    They stay the same for an epoch of so many seconds, whatever happens meanwhile, so that the nodes agree and a unit
+    keeps its arm. A decision and an arm that is switched off end it early. The hash seed is drawn now, so that nothing
+    before could depend on it. A log that an earlier version wrote has neither seeds nor ends.
     """
 
     trials: int = 1000
     seconds: float = 60.0
     seed: str | None = field(default_factory=lambda: new_seed())
+    until: float | None = None  # in a replay
 
     def act(self, unit: UnitOfWork) -> answers.Policy:
-        """Publish them, unless nothing has happened since the last version."""
+        """Publish them, unless there is a policy that is still valid."""
         book = unit.book
-        if not book.assigns:
-            raise over(book)
-        if book.paused:
-            raise paused(book)
-        if book.published is None or book.published["version"] != book.version or "seed" not in book.published:
+        found = None if self.replayed else valid_policy(book, self.trials, unit.at)
+        if found is None:
+            if not self.replayed and not book.identifier.sampling.draws:
+                _check_number(book, unit.at)
             version = book.version + 1
-            book.publish(version, self.trials, self.seed)
-            assert book.published is not None
-            unit.log("published", book.published, policy_key(self.experiment, version))
-        return published(book, self.seconds)
+            until = self.until if self.replayed else unit.at + self.seconds
+            found = book.publish(version, self.trials, self.seed, unit.at, until)
+            unit.log("published", found, policy_key(self.experiment, version))
+        return shown(book, found, self.seconds)
 
 
-def published(book: Book, seconds: float) -> answers.Policy:
-    """The last policy that was published."""
-    assert book.published is not None
+def valid_policy(book: Book, trials: int, at: float) -> dict[str, Any] | None:
+    """The policy of the present epoch; a Refusal if nobody assigns arms now.
+
+    The shares of rules that draw their arms do not depend on the number of trials, and all get the same policy.
+    """
+    if not book.assigns:
+        raise over(book)
+    if book.paused:
+        raise paused(book)
+    draws = book.identifier.sampling.draws
+    for policy in book.policies:
+        if policy.get("until", at) > at and (draws or policy["trials"] == trials):
+            return policy
+    return None
+
+
+def _check_number(book: Book, at: float) -> None:
+    """Refuse a policy for yet another number of trials: readers could fill the log."""
+    numbers = [policy["trials"] for policy in book.policies if policy["until"] > at]
+    if len(numbers) >= MAX_POLICIES:
+        listed = ", ".join(map(str, sorted(numbers)))
+        detail = f"There are policies for {listed} trials, and at most {MAX_POLICIES} at a time: ask for one of these"
+        raise Refusal(409, "Too many policies", detail, trials=sorted(numbers))
+
+
+def shown(book: Book, policy: dict[str, Any], seconds: float) -> answers.Policy:
+    """A policy as nodes see it; only in a replay can it be without an end and a seed."""
     return {
-        "version": book.published["version"],
-        "trials": book.published["trials"],
+        "version": policy["version"],
+        "trials": policy["trials"],
         "seconds": seconds,
+        "until": iso(policy.get("until", 0.0)),
         "arms": book.labels,
-        "probabilities": dict(zip(book.labels, book.published["probabilities"], strict=True)),
-        "seed": book.published["seed"],
+        "probabilities": dict(zip(book.labels, policy["probabilities"], strict=True)),
+        "seed": policy.get("seed", ""),
     }
 
 
 def new_seed() -> str:
     """The hash seed of a policy that is about to be published."""
     return secrets.token_hex(SEED_BYTES)
-
-
-def seed_of(experiment: str, version: int, head: str | None, trials: int) -> str:
-    """The hash seed of a policy that is not logged: from all that its probabilities depend on.
-
-    That is the id, which is random, the log up to this version, and the number of trials that it is for.
-    """
-    return hashlib.sha256(f"{experiment}:{version}:{head}:{trials}".encode()).hexdigest()[: 2 * SEED_BYTES]
 
 
 def policy_key(experiment: str, version: int) -> str:

@@ -59,7 +59,7 @@ class Record:
         self.late = 0  # rewards that came after the lease
         self.held = 0  # rewards that were told and are not counted yet
         self.drawn = identifier.stopping.drift_proof  # whether tickets have a probability and are counted in order
-        self.published: dict[str, Any] | None = None  # the last policy, if trials elsewhere are drawn from versions
+        self.policies: list[dict[str, Any]] = []  # that were published for trials elsewhere and may still be valid
         self.summed = 0  # number of the first ticket that is not counted, if they are counted in order
         self.closed = False  # whether somebody has ended it
         self.final: Final | None = None  # the answer when it was closed, or the best guess when it stopped without one

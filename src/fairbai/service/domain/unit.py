@@ -125,6 +125,7 @@ class UnitOfWork:
         """Log a decision, an end or a stop that an operation caused, and add a point to the history if one is due."""
         book = self.book
         if book.decided and not was.decided:
+            book.end_epoch()
             status = book.identifier.status()
             self.log(
                 "decided",

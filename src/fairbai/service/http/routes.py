@@ -1,6 +1,8 @@
 """The calls of the API. Bodies are parsed here and not by FastAPI: once, straight from bytes, with our own errors."""
 
+import math
 import secrets
+import time
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
@@ -12,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from fairbai.service.domain import answers, asking, edges, operations, status_answers
 from fairbai.service.domain.book import Book, new_book
 from fairbai.service.domain.chain import head_text
-from fairbai.service.domain.encoding import encode, parse
+from fairbai.service.domain.encoding import encode, parse, timestamp
 from fairbai.service.domain.ranges import check_scale
 from fairbai.service.domain.refusals import Refusal, invalid
 from fairbai.service.domain.webhooks import check_allowed
@@ -26,7 +28,6 @@ from fairbai.service.http.idempotency import key_of
 from fairbai.service.reading import export, listing
 from fairbai.service.reading.history import points
 from fairbai.service.reading.reader import row_of
-from fairbai.service.reading.status import policy as policy_of
 from fairbai.service.service import Service
 from fairbai.service.storage.projects import DEFAULT_PROJECT
 from fairbai.service.writing.ledger import Origin
@@ -232,17 +233,19 @@ async def policy(
     trials: Annotated[int, Query(ge=1, le=2**53, description="trials of all nodes until they ask again")] = 1000,
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """The share of every arm in the next trials, for nodes that choose arms themselves."""
+    """The share of every arm in the next trials, for nodes that choose arms themselves; the same for a while."""
     service = service_of(request)
     seconds = service.settings.policy_seconds
     reading = await run_in_threadpool(lambda: service.reader.read(experiment))
-    if reading.book.drawn:
+    valid = edges.valid_policy(reading.book, trials, time.time())
+    if valid is not None:
+        found = edges.shown(reading.book, valid, seconds)
+    else:
         operation = edges.Publish(experiment, None, trials, seconds, actor=request.scope["key"])
         found = await service.writer.submit(operation)
-        tag = f'"{found["version"]}"'
-    else:
-        tag, found = await run_in_threadpool(policy_of, reading.row, reading.book, trials, seconds)
-    headers = {"ETag": tag, "Cache-Control": f"private, max-age={int(seconds)}"}
+    left = min(seconds, timestamp(found["until"]) - time.time())
+    tag = f'"{found["version"]}"'
+    headers = {"ETag": tag, "Cache-Control": f"private, max-age={max(1, math.ceil(left))}"}
     if etags.known(tag, if_none_match):
         return Response(status_code=304, headers=headers)
     return json_answer(found, headers=headers)

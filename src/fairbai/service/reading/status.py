@@ -6,12 +6,10 @@ import numpy as np
 from sqlalchemy import Row
 
 from fairbai.identifier import Status
-from fairbai.service.domain import answers, status_answers
+from fairbai.service.domain import status_answers
 from fairbai.service.domain.book import Book
-from fairbai.service.domain.edges import seed_of
 from fairbai.service.domain.encoding import iso
 from fairbai.service.domain.looking import finite, means, progress_of
-from fairbai.service.domain.operation import over, paused
 from fairbai.service.reading import standing
 from fairbai.service.reading.listing import state_of
 from fairbai.stopping import DesignBased, Mixture
@@ -160,20 +158,3 @@ def _intervals(book: Book, now: Status) -> Any:
     if now.intervals is not None or now.doubts or book.drawn or not Mixture().proved(one.family):
         return now.intervals
     return intervals(one.family, now.observed.astype(float), np.nan_to_num(now.means), one.delta, Mixture())
-
-
-def policy(row: Row[Any], book: Book, trials: int, seconds: float) -> tuple[str, answers.Policy]:
-    """The share of every arm in the next trials, for nodes that choose arms themselves, and its ETag."""
-    if not book.assigns:
-        raise over(book)
-    if book.paused:
-        raise paused(book)
-    shares = book.identifier.policy(trials).tolist()
-    return f'"{book.version}-{trials}"', {
-        "version": book.version,
-        "trials": trials,
-        "seconds": seconds,
-        "arms": book.labels,
-        "probabilities": dict(zip(book.labels, shares, strict=True)),
-        "seed": seed_of(row.id, row.version, row.head, trials),
-    }

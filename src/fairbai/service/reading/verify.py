@@ -144,7 +144,7 @@ def _operation(experiment: str, event: Row[Any], labels: list[str]) -> Operation
     if event.kind == "batch":
         return Batch(experiment, event.key, data["pulls"], data["sums"], data.get("squares"), data.get("policy"))
     if event.kind == "published":
-        return Publish(experiment, None, data["trials"], seed=data.get("seed"))
+        return Publish(experiment, None, data["trials"], seed=data.get("seed"), until=data.get("until"))
     if event.kind in ("expired", "counted"):
         return Expire(experiment, None, data["tickets"])
     if event.kind in ("looked", "ended"):

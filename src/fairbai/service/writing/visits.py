@@ -142,7 +142,7 @@ class Visits:
     async def earn(
         self, experiment: str, earned: list[tuple[str, float, str]], lenient: bool = False, actor: str | None = None
     ) -> answers.Earned:
-        """Add what units have earned: unit, value, and the id of the event; skip units that are not known if lenient."""
+        """Add what units have earned: unit, value, and id of the event; skip units that are not known if lenient."""
         earnings = [
             Earning(self.name(experiment, unit), value, f"{experiment}:earn:{event}") for unit, value, event in earned
         ]
