@@ -14,14 +14,14 @@ import httpx
 
 
 @contextmanager
-def service() -> Iterator[tuple[str, str]]:
-    """The address and the admin key of a new service."""
+def service(*options: str) -> Iterator[tuple[str, str]]:
+    """The address and the admin key of a new service; the options are those of ``fairbai serve``."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
     with tempfile.TemporaryDirectory(prefix="fairbai-") as folder:
         database = f"sqlite:///{Path(folder) / 'experiments.db'}"
-        command = [sys.executable, "-m", "fairbai", "serve", "--database", database, "--port", str(port)]
+        command = [sys.executable, "-m", "fairbai", "serve", "--database", database, "--port", str(port), *options]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert process.stdout is not None
         try:

@@ -15,6 +15,7 @@ FLOOR = 0.04  # of the slots, for each of the ten UEs
 DELTA = 0.05
 CARRIERS = 3
 SLOTS = 200  # of a carrier between two reports
+EPOCH = "0.2"  # seconds for which a policy stays the same: here, about a period
 
 
 class Carrier:
@@ -77,7 +78,7 @@ def main() -> None:
     parser.add_argument("--key", help="an admin key of that service")
     parser.add_argument("--seed", type=int, default=1, help="seed of the channels (default: 1)")
     options = parser.parse_args()
-    with nullcontext((options.url, options.key)) if options.url else service() as (url, key):
+    with nullcontext((options.url, options.key)) if options.url else service("--policy-seconds", EPOCH) as (url, key):
         run(url, key, options.seed)
 
 

@@ -89,6 +89,25 @@ def test_another_epoch_has_another_policy(tmp_path: Path) -> None:
     assert differences(tmp_path) == [[]]
 
 
+def test_rules_that_choose_have_a_policy_for_so_many_trials(client: Local) -> None:
+    """Ten trials of a policy for ten may well leave an arm out, whose turn is in the next policy."""
+    at = create(client, rates={"a": 0.05}, family="bernoulli")
+    seen = []
+    for number in range(20):
+        policy = client.get(f"{at}/policy", params={"trials": 10}).json()
+        assert policy == client.get(f"{at}/policy", params={"trials": 10}).json()
+        pulls = {arm: round(10 * share) for arm, share in policy["probabilities"].items()}
+        half = {arm: pulls[arm] // 2 for arm in pulls}
+        rest = {arm: pulls[arm] - half[arm] for arm in pulls}
+        for part, made in (("first", half), ("second", rest)):
+            form = {"batch": f"{number} {part}", "pulls": made, "sums": dict.fromkeys(made, 0.0)}
+            assert client.post(f"{at}/batches", json=form).status_code == 200
+            now = client.get(f"{at}/policy", params={"trials": 10}).json()
+            assert (now == policy) is (part == "first")
+        seen.append(policy["version"])
+    assert seen == sorted(set(seen))
+
+
 def test_a_decision_ends_the_epoch(client: Local) -> None:
     """After it, trials are for the floors, and an old policy would go on asking for evidence."""
     at = create(client, family="bernoulli")

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,13 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="LIST",
         help="addresses or networks of proxies whose X-Forwarded-For and -Proto are believed (default: none)",
+    )
+    parser.add_argument(
+        "--policy-seconds",
+        type=float,
+        default=60.0,
+        metavar="N",
+        help="how long a policy for edge nodes stays the same (default: 60)",
     )
     parser.add_argument("--access-log", action="store_true", help="log every request")
     parser.add_argument(
@@ -144,6 +152,8 @@ def run_serve(options: argparse.Namespace) -> None:
         raise ValueError("session must be longer than 0, such as 12h")
     if not options.key_rate >= 0.0:
         raise ValueError(f"key-rate must be a number from 0, got {options.key_rate:g}")
+    if not 0.0 <= options.policy_seconds < math.inf:
+        raise ValueError(f"policy-seconds must be a finite number from 0, got {options.policy_seconds:g}")
     _use_one_blas_thread()
     serve = service_module("serve")
     limits = service_module("storage.limits").Limits().changed(options.limit)
@@ -154,6 +164,7 @@ def run_serve(options: argparse.Namespace) -> None:
             demo=options.demo,
             session_seconds=options.session,
             key_rate=options.key_rate,
+            policy_seconds=options.policy_seconds,
             limits=limits,
             trusted_proxies=options.trusted_proxies,
             access_log=options.access_log,

@@ -184,12 +184,22 @@ class Book(Record):
     def publish(self, version: int, trials: int, seed: str | None, at: float, until: float | None) -> dict[str, Any]:
         """A policy by which trials are assigned elsewhere from now on; in older logs it has no seed and no end."""
         shares = self.identifier.policy(trials).tolist()
+        draws = self.identifier.sampling.draws
         policy = {"version": version, "trials": trials, "probabilities": shares}
         policy |= {} if seed is None else {"seed": seed}
         policy |= {} if until is None else {"until": until}
-        valid = [] if self.identifier.sampling.draws else [one for one in self.policies if one["until"] > at]
-        self.policies = [*valid, policy]
+        policy |= {} if draws else {"begun": self.identifier.trials}
+        self.policies = [*([] if draws else self.valid_policies(at)), policy]
         return policy
+
+    def valid_policies(self, at: float) -> list[dict[str, Any]]:
+        """Those of the present epoch: of a rule that draws, one; of others, one per number of trials.
+
+        A policy of these is the next so many choices, and would miss floors if it was followed for longer.
+        """
+        made = self.identifier.trials
+        current = [one for one in self.policies if one.get("until", at) > at]
+        return [one for one in current if "begun" not in one or made < one["begun"] + one["trials"]]
 
     def end_epoch(self) -> None:
         """Publish new policies from now on; those of an earlier version had no end, and were for one event only."""

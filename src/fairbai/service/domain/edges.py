@@ -91,7 +91,8 @@ class Publish(Operation[answers.Policy]):
     """Probabilities by which others assign arms, under a version that their batches name.
 
     They stay the same for an epoch of so many seconds, whatever happens meanwhile, so that the nodes agree and a unit
-    keeps its arm. A decision and an arm that is switched off end it early. The hash seed is drawn now, so that nothing
+    keeps its arm. It ends early with a decision, if an arm is switched off and, unless the rule draws its arms, after the
+    trials that the policy is for. The hash seed is drawn now, so that nothing
     before could depend on it. A log that an earlier version wrote has neither seeds nor ends.
     """
 
@@ -124,15 +125,12 @@ def valid_policy(book: Book, trials: int, at: float) -> dict[str, Any] | None:
     if book.paused:
         raise paused(book)
     draws = book.identifier.sampling.draws
-    for policy in book.policies:
-        if policy.get("until", at) > at and (draws or policy["trials"] == trials):
-            return policy
-    return None
+    return next((one for one in book.valid_policies(at) if draws or one["trials"] == trials), None)
 
 
 def _check_number(book: Book, at: float) -> None:
     """Refuse a policy for yet another number of trials: readers could fill the log."""
-    numbers = [policy["trials"] for policy in book.policies if policy["until"] > at]
+    numbers = [policy["trials"] for policy in book.valid_policies(at)]
     if len(numbers) >= MAX_POLICIES:
         listed = ", ".join(map(str, sorted(numbers)))
         detail = f"There are policies for {listed} trials, and at most {MAX_POLICIES} at a time: ask for one of these"

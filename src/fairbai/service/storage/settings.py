@@ -29,7 +29,7 @@ class ServerSettings:
             any number.
         key_streams: How many streams a key may have open at once in a worker.
         sweep: Seconds between two searches for tickets whose lease has ended.
-        policy_seconds: How long a policy is valid.
+        policy_seconds: How long a policy for edge nodes stays the same.
         demo: Whether to run the demo experiment.
         retention: How long experiments are kept after their end if they do not say it themselves, such as "365d".
         webhook_hosts: The hosts to which webhooks may be sent; none by default.
