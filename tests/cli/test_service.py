@@ -104,13 +104,14 @@ def test_serve_takes_retention_and_webhooks(
     monkeypatch.setattr("fairbai.service.serve.serve", lambda settings, *_: given.append(settings))
     secret = tmp_path / "secret"
     secret.write_text("sixteen letters and more\n")
-    command = ["serve", *database[:2], "--retention", "365d", "--unit-retention", "90d"]
+    command = ["serve", *database[:2], "--retention", "365d", "--unit-retention", "90d", "--policy-seconds", "5"]
     assert main([*command, "--webhook-host", "A.example", "--webhook-host", "*.b.example", "--webhook-secret",
                  str(secret), "--unit-secret", str(secret)]) == 0  # fmt: skip
     monkeypatch.setenv("FAIRBAI_UNIT_SECRET", "of units, and long enough")
     monkeypatch.setenv("FAIRBAI_WEBHOOK_HOSTS", "c.example,d.example")
     monkeypatch.setenv("FAIRBAI_WEBHOOK_SECRET", "another that is long enough")
     assert main(command) == 0
+    assert [one.policy_seconds for one in given] == [5.0, 5.0]
     assert [(one.unit_retention, one.unit_secret) for one in given] == [
         ("90d", "sixteen letters and more"),
         ("90d", "of units, and long enough"),
@@ -121,6 +122,7 @@ def test_serve_takes_retention_and_webhooks(
     ]
     monkeypatch.setenv("FAIRBAI_WEBHOOK_SECRET", "short")
     for more, said in (([], "need a secret of at least 16"), (["--webhook-host", "http://a"], "such as hooks.example"),
+                       (["--policy-seconds", "-1"], "policy-seconds must be"), (["--policy-seconds", "inf"], "finite"),
                        (["--webhook-secret", str(tmp_path / "none")], "No such file"),
                        (["--webhook-secret", str(secret), "--retention", "5m"], "such as 365d"),
                        (["--webhook-secret", str(secret), "--unit-retention", "5m"], "such as 365d")):  # fmt: skip

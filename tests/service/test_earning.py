@@ -245,6 +245,34 @@ def test_erasing_a_unit(client: Local) -> None:
     assert differences(client, at) == []
 
 
+def left_in_files(folder: Path, names: list[str]) -> list[str]:
+    """Which of these hashes are anywhere in the files of a database."""
+    content = b"".join(path.read_bytes() for path in folder.iterdir())
+    return [name for name in names if name.encode() in content]
+
+
+def test_erased_units_are_not_in_the_files(tmp_path: Path) -> None:
+    """Neither in free space nor in the write-ahead log; other units show that they would be found."""
+    with running(address(tmp_path)) as client:
+        at = create(client, **WINDOW)
+        service = client.app.service
+        for number in range(40):
+            visit(client, at, f"user-{number}")
+        hashes = [service.visits.name(at.rpartition("/")[2], f"user-{number}").hash for number in range(40)]
+        assert left_in_files(tmp_path, hashes) == hashes
+        for number in range(20):
+            assert client.post(f"{at}/units/erase", json={"unit": f"user-{number}"}).json() == {"erased": 1}
+        assert left_in_files(tmp_path, hashes) == hashes[20:]
+        with service.database.snapshot() as reader:  # as a backup has one
+            reader.execute(select(func.count()).select_from(units)).scalar_one()
+            assert client.post(f"{at}/units/erase", json={"unit": "user-20"}).json() == {"erased": 1}
+            assert hashes[20] in left_in_files(tmp_path, hashes)
+        client.wait(forget(service.database, service.writer, "1d"))  # which is done every hour
+        assert left_in_files(tmp_path, hashes) == hashes[21:]
+        client.wait(forget(service.database, service.writer, "1d", time.time() + 2 * DAY))
+        assert left_in_files(tmp_path, hashes) == []
+
+
 def test_units_are_forgotten_after_their_retention(client: Local) -> None:
     own, kept = create(client, unit_retention="1d", **OPEN), create(client, report_after=30 * DAY)
     service = client.app.service

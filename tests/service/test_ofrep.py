@@ -249,6 +249,7 @@ def test_wrong_requests(client: Local, key: str | None) -> None:
     for body, code in (
         ("", "PARSE_ERROR"),
         ("{", "PARSE_ERROR"),
+        ('{"context": {"targetingKey": "user-7", "age": NaN}}', "PARSE_ERROR"),
         ("[]", "INVALID_CONTEXT"),
         ("{}", "INVALID_CONTEXT"),
         ('{"context": 3}', "INVALID_CONTEXT"),

@@ -120,7 +120,7 @@ def unit_of(body: bytes) -> str:
     """The unit of a request."""
     check_parts(body)
     try:
-        form = from_json(body)
+        form = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         raise WrongContextError("PARSE_ERROR", f"the body must be JSON: {error}") from None
     context = form.get("context") if isinstance(form, dict) else None

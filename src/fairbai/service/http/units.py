@@ -4,6 +4,7 @@ from typing import Annotated, Self
 
 from fastapi import APIRouter, Request
 from pydantic import ConfigDict, Field, model_validator
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from fairbai.service.domain import answers
@@ -12,6 +13,7 @@ from fairbai.service.http.calls import call
 from fairbai.service.http.fields import MAX_TICKETS, Label, Reward, Unit, wrong
 from fairbai.service.http.forms import Form
 from fairbai.service.http.routes import QuickAnswer, json_answer, service_of
+from fairbai.service.storage.wiping import wipe
 
 router = APIRouter(prefix="/v1", tags=["units"])
 
@@ -80,5 +82,7 @@ async def rewards(request: Request, experiment: str) -> Response:
 @call(body=OneUnit)
 async def erase(request: Request, experiment: str) -> Response:
     """Forget who a unit was. Its trial and its rewards stay; if it comes again, it is new."""
-    form = parse(OneUnit, await request.body())
-    return json_answer({"erased": await service_of(request).visits.erase(experiment, form.unit, request.scope["key"])})
+    form, service = parse(OneUnit, await request.body()), service_of(request)
+    erased = await service.visits.erase(experiment, form.unit, request.scope["key"])
+    await run_in_threadpool(wipe, service.database)
+    return json_answer({"erased": erased})

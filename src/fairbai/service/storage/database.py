@@ -212,6 +212,7 @@ def _prepare_sqlite(synchronous: bool) -> Any:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {'FULL' if synchronous else 'NORMAL'}")
         connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON")  # not every build of SQLite overwrites what is deleted
 
     return prepare
 

@@ -11,6 +11,7 @@ from fairbai.service.domain.units import Erase
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.deletions import PRESENT, present
 from fairbai.service.storage.schema import experiments, units
+from fairbai.service.storage.wiping import wipe
 from fairbai.service.writing.leases import submitted
 from fairbai.service.writing.unasked import logged
 from fairbai.service.writing.writer import Writer
@@ -59,6 +60,7 @@ async def forget(database: Database, writer: Writer, retention: str | None, now:
             if not erased:
                 break  # the experiment was deleted meanwhile
             total += erased
+    await asyncio.to_thread(wipe, database)  # also of units that were erased while a reader was in the way
     return total
 
 
