@@ -1,6 +1,8 @@
 """Removing what was deleted from the files of SQLite, and not only from its tables."""
 
 import logging
+import sqlite3
+from typing import Any
 
 from fairbai.service.storage.database import BUSY, Database
 
@@ -17,12 +19,16 @@ def wipe(database: Database) -> bool:
     """
     if not database.is_sqlite:
         return True
-    with database.writer.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(1000 * MAX_WAIT)}")
+    with database.writer.connect() as connection:
+        driver: Any = connection.connection.driver_connection  # SQLAlchemy would begin a transaction
         try:
-            busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()[0]
-        finally:
-            connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(1000 * BUSY)}")
+            driver.execute(f"PRAGMA busy_timeout = {round(1000 * MAX_WAIT)}")
+            busy = bool(driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+            driver.execute(f"PRAGMA busy_timeout = {round(1000 * BUSY)}")
+        except sqlite3.Error as error:
+            connection.invalidate()
+            log.warning("the write-ahead log was not emptied: %s", error)
+            return False
     if busy:
         log.info("the write-ahead log is in use, and will be emptied within the hour")
     return not busy
