@@ -1,6 +1,7 @@
 """Carriers of a base station share one experiment: `python -m examples.wireless_slots`; see README.md."""
 
 import argparse
+import itertools
 from contextlib import nullcontext
 from typing import Any
 
@@ -8,14 +9,14 @@ import gymnasium
 
 from examples.own_service import service
 from fairbai import environments
-from fairbai.client import Client, ExperimentOverError, Tally, assign
+from fairbai.client import Client, Tally, assign
 
 TARGET = 1.5  # the throughput of a slot that its packet needs
 FLOOR = 0.04  # of the slots, for each of the ten UEs
 DELTA = 0.05
 CARRIERS = 3
 SLOTS = 200  # of a carrier between two reports
-EPOCH = "0.2"  # seconds for which a policy stays the same: here, about a period
+EPOCH = "0.2"
 
 
 class Carrier:
@@ -46,14 +47,12 @@ def run(url: str, key: str, seed: int) -> dict[str, Any]:
         experiment = client.create("slots", [f"UE {ue}" for ue in range(cell.ues)], DELTA, **form)
         print(f"Experiment {experiment}: {cell.ues} UEs, {CARRIERS} carriers, a report every {SLOTS} slots of each.")
         reports, answer = 0, None
-        while answer is None or not answer.stopped:
-            try:
-                policy = client.policy(experiment, trials=CARRIERS * SLOTS)
-            except ExperimentOverError:
+        for carrier in itertools.cycle(carriers):
+            if answer is not None and answer.stopped:
                 break
-            for carrier in carriers:
-                answer = client.report(experiment, **carrier.schedule(policy).batch())
-                reports += 1
+            policy = client.policy(experiment, trials=CARRIERS * SLOTS)  # the same for all of them in an epoch
+            answer = client.report(experiment, **carrier.schedule(policy).batch())
+            reports += 1
         status = client.status(experiment)
     show(status, reports)
     return status
