@@ -16,7 +16,7 @@ FLOOR = 0.04  # of the slots, for each of the ten UEs
 DELTA = 0.05
 CARRIERS = 3
 SLOTS = 200  # of a carrier between two reports
-EPOCH = "0.2"
+EPOCH = "0.2"  # seconds for which a policy stays the same; a service that runs has its own
 
 
 class Carrier:
