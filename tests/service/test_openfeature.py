@@ -18,7 +18,7 @@ from openfeature import api
 from openfeature.contrib.provider.ofrep import OFREPProvider
 from openfeature.evaluation_context import EvaluationContext
 from openfeature.exception import ErrorCode
-from openfeature.flag_evaluation import Reason
+from openfeature.flag_evaluation import FlagEvaluationDetails, Reason
 from openfeature.track import TrackingEventDetails
 
 from fairbai.client import outbox
@@ -75,6 +75,13 @@ def visitor() -> Iterator[EvaluationContext]:
     api.clear_providers()
 
 
+def show(step: str, found: FlagEvaluationDetails[Any]) -> None:
+    """A line of the transcript in docs/howto/openfeature.md, for ``pytest -s``."""
+    shown = {"value": found.value, "variant": found.variant, "reason": found.reason, "error": found.error_code}
+    shown |= {"flag_metadata": dict(found.flag_metadata) or None}
+    print(json.dumps({"step": step, **{name: value for name, value in shown.items() if value is not None}}))
+
+
 def provide(server: Server, **headers: str) -> Any:
     provider = OFREPProvider(server.address, headers_factory=lambda: headers, timeout=60.0)
     api.set_provider(provider)
@@ -86,22 +93,28 @@ def test_python_provider(server: Server, visitor: EvaluationContext) -> None:
     try:
         client = api.get_client()
         details = client.get_string_details("text", "fallback", visitor)
+        print()
+        show("text", details)
         assert (details.error_code, details.reason) == (None, Reason.SPLIT)
         assert details.value == VALUES["text"][str(details.variant)]
         assert client.get_string_details("text", "fallback", visitor) == details
         assert trials(server, "text") == 1
         assert details.flag_metadata["ticket"]
+        show("again", client.get_string_details("text", "fallback", visitor))
         number = client.get_float_details("number", -1.0, visitor)
+        show("number", number)
         assert number.value == VALUES["number"][str(number.variant)]
         assert client.get_boolean_details("switch", False, visitor).error_code is None
         assert client.get_object_details("object", {}, visitor).value in list(VALUES["object"].values())
         paused = client.get_string_details("paused", "fallback", visitor)
+        show("paused", paused)
         assert (paused.value, paused.reason, paused.error_code) == ("fallback", Reason.DISABLED, None)
         for flag, context, code in (
             ("unknown", visitor, ErrorCode.FLAG_NOT_FOUND),
             ("text", EvaluationContext(attributes={"plan": "basic"}), ErrorCode.TARGETING_KEY_MISSING),
         ):
             failed = client.get_string_details(flag, "fallback", context)
+            show("unknown" if flag == "unknown" else "nobody", failed)
             assert (failed.value, failed.error_code) == ("fallback", code), failed
         assert client.get_boolean_details("text", True, visitor).error_code == ErrorCode.TYPE_MISMATCH
     finally:
@@ -141,6 +154,8 @@ def test_tracked_events_are_rewards(
     client.get_string_value("text", "fallback", EvaluationContext("visitor-8"))
     client.track("return", EvaluationContext("visitor-8"))
     assert client.provider.flush(60.0)
+    print()
+    print(json.dumps({"step": "track", "events": 3, "rewards": held(server, "text")}))  # one was sent twice
     assert (held(server, "text"), caplog.records) == (2, [])
     for event, context, word in (
         ("purchase", EvaluationContext(), "no targeting key"),
@@ -304,7 +319,7 @@ def test_javascript_sdks(server: Server) -> None:
     command = [program("node", "nodejs"), SCRIPT.name, server.address, server.key, "visitor-8"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    print(done.stdout)
+    print(f"\n{done.stdout}")
     told = {line.pop("step"): line for line in map(json.loads, done.stdout.splitlines())}
     for flag, values in VALUES.items():
         assert told[flag]["reason"] == "SPLIT"

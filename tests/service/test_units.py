@@ -79,6 +79,7 @@ def test_first_visits_at_the_same_time_get_one_ticket(client: Local) -> None:
         return await asyncio.gather(*(client.http.post(f"{at}/ask", json=one) for one in form))
 
     got = [of(response.json()) for response in client.wait(all_at_once())]
+    print(f"\n{len(got)} first visits of {len(set(got))} units at the same time, each unit with one ticket and one arm")
     assert got == got[:5] * 20
     assert client.get(at).json()["trials"] == len(set(got)) == 5
 
