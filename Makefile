@@ -78,8 +78,9 @@ bench: $(STAMP) ## Measure fairbai against its peers, which it installs
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
 	$(BIN)/python -m benchmarks
 
-screenshots: $(STAMP) ## Take pictures of the pages into docs/images/dashboard
+screenshots: $(STAMP) ## Take pictures of the pages and of the web shop into docs/images
 	$(BIN)/python -m tests.browser.screenshots docs/images/dashboard
+	$(BIN)/python -m tests.browser.shop_picture docs/images/examples
 
 package: $(STAMP) ## Build wheel and sdist into dist/, and try them on every Python of this machine
 	$(BIN)/python -m tests.packaging

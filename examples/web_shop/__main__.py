@@ -46,7 +46,6 @@ def main() -> None:
         print(f"The experiment: {url}/experiments/{found}{sign_in}")
         print(f"The shop: http://127.0.0.1:{options.port}/ (Ctrl+C ends it)", flush=True)
         uvicorn.run(create_shop(api.get_client()), port=options.port, log_level="warning")
-        api.shutdown()
 
 
 if __name__ == "__main__":

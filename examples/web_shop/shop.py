@@ -1,11 +1,15 @@
 """A web shop: which button a visitor sees is a flag of OpenFeature, and a purchase is an event that is tracked."""
 
+import asyncio
 import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from html import escape
 from typing import Annotated
 
 from fastapi import Cookie, FastAPI
 from fastapi.responses import HTMLResponse, RedirectResponse
+from openfeature import api
 from openfeature.client import OpenFeatureClient
 from openfeature.evaluation_context import EvaluationContext
 from openfeature.track import TrackingEventDetails
@@ -34,7 +38,7 @@ Visitor = Annotated[str | None, Cookie()]
 
 def create_shop(flags: OpenFeatureClient) -> FastAPI:
     """The shop; it knows nothing of experiments, only of a flag and an event."""
-    shop = FastAPI()
+    shop = FastAPI(lifespan=_sending)
 
     @shop.get("/")
     def product(visitor: Visitor = None) -> HTMLResponse:
@@ -56,6 +60,13 @@ def create_shop(flags: OpenFeatureClient) -> FastAPI:
         return page(THANKS)
 
     return shop
+
+
+@asynccontextmanager
+async def _sending(_: FastAPI) -> AsyncIterator[None]:
+    """Send the last purchases when the server stops, which uvicorn does by a signal that ends the program at once."""
+    yield
+    await asyncio.to_thread(api.shutdown)
 
 
 def page(content: str) -> HTMLResponse:

@@ -80,6 +80,7 @@ def test_visitors_come_back_and_buy(site: Site, tmp_path: Path) -> None:
     for guest in guests:
         guest.check()
     status = site.client.status(one["id"])
+    print(f"\n{len(guests)} visitors, {len(set(seen))} variants, each its own again after a restart; 1 sale")
     assert (status["trials"], status["held"]) == (12, 1)
     assert {arm["arm"]: arm["assigned"] for arm in status["arms"]} == {name: seen.count(name) for name in TEXTS}
     rows = [json.loads(line) for line in site.client.events(one["id"], "ndjson").splitlines()]
