@@ -264,7 +264,7 @@ def test_erased_units_are_not_in_the_files(tmp_path: Path) -> None:
             assert client.post(f"{at}/units/erase", json={"unit": f"user-{number}"}).json() == {"erased": 1}
         assert left_in_files(tmp_path, hashes) == hashes[20:]
         with service.database.snapshot() as reader:  # as a backup has one
-            reader.execute(select(func.count()).select_from(units)).scalar_one()
+            reader.execute(select(func.count()).select_from(stored_units)).scalar_one()
             assert client.post(f"{at}/units/erase", json={"unit": "user-20"}).json() == {"erased": 1}
             assert hashes[20] in left_in_files(tmp_path, hashes)
         client.wait(forget(service.database, service.writer, "1d"))  # which is done every hour
