@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -67,6 +68,32 @@ def test_the_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     found, pulls = earning_claims.played(fb.sampling.StrictQuota(), 2, 0, [10, 50])
     np.testing.assert_array_equal(pulls.sum(axis=2), [[10.0, 50.0]] * 2)
     assert found.censored.all()
+
+
+@pytest.mark.slow_without_jit
+def test_claims_about_regret_and_merit_can_fail() -> None:
+    """They hold for the rules of their papers, and not for others."""
+    for check, right, wrong in (
+        (earning_claims._patil_regret, fb.sampling.FairUCB(), fb.sampling.UniformFair()),
+        (
+            earning_claims._li_regret,
+            fb.sampling.VirtualQueues(eta=earning_claims.STEEP),
+            fb.sampling.VirtualQueues(eta=1.0),
+        ),
+        (earning_claims._by_merit, fb.sampling.ExposureFair(), fb.sampling.ProportionalCatchUp()),
+    ):
+        assert [check(rule, 4, 0)[2] for rule in (right, wrong)] == ["yes", "no"], check.__name__
+
+
+def test_the_distance_from_merit_is_that_of_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two runs that miss the target in opposite directions do not cancel."""
+    merit = np.exp(fb.sampling.ExposureFair().steepness * np.array(earning_claims.MEANS))
+    miss = np.array([0.1, -0.1, 0.0, 0.0])
+    shares = merit / merit.sum() + np.array([miss, miss]) * np.array([1.0, -1.0])[:, None, None]
+    found = SimpleNamespace(shares=shares)
+    monkeypatch.setattr(earning_claims, "played", lambda *_: (found, None))
+    claim = earning_claims._by_merit(fb.sampling.ExposureFair(), 2, 0)
+    assert claim[1:] == ["mean distance 0.200 after 1,000 trials, and × 1.00 in × 32 trials", "no"]
 
 
 def test_an_arm_is_as_likely_as_it_has_the_highest_reward() -> None:
