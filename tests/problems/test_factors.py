@@ -155,3 +155,11 @@ def test_means_are_the_baseline_and_what_levels_add() -> None:
     assert means.tolist() == [2.0, 2.5, 3.0, 3.75]
     with pytest.raises(ValueError, match="effects must be by factor and level, such as"):
         design.means({"a": 1.0})  # type: ignore[dict-item]
+    plain = fb.factorial({"a": ["x", "y"], "b": [1, 2]})
+    for name in ("a x b", "a × b", "a * b"):
+        with pytest.raises(ValueError, match=r"need that interaction: add \('a', 'b'\) to interactions"):
+            plain.means({name: {"y / 2": 0.25}})
+    with pytest.raises(ValueError, match="effects must be of 'a', 'b' and 'a × b', got 'a x b'"):
+        design.means({"a x b": {"y / 2": 0.25}})
+    with pytest.raises(ValueError, match="effects must be of 'a' and 'b', got 'a x c'"):
+        plain.means({"a x c": {"y / 2": 0.25}})

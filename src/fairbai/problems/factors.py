@@ -9,6 +9,7 @@ an experiment do not depend on the order of the levels, because any two such bas
 
 import itertools
 import math
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -145,7 +146,7 @@ class Factorial(Linear):
             known.setdefault(one.factor, {})[one.level] = one.arms
         found = np.full(len(self.arms), _finite("baseline", baseline))
         for factor, levels in effects.items():
-            _one_of("effects", factor, known)
+            _check_effects_of(factor, known)
             for level, effect in levels.items():
                 _one_of(f"effects of {factor}", str(level), known[factor])
                 added = _finite(f"effect of {factor} {level!r}", effect)
@@ -226,6 +227,15 @@ def _finite(name: str, value: Any) -> float:
 def _one_of(name: str, given: str, known: Mapping[str, Any]) -> None:
     if given not in known:
         raise ValueError(f"{name} must be of {listed([repr(one) for one in known])}, got {given!r}")
+
+
+def _check_effects_of(name: str, known: Mapping[str, Any]) -> None:
+    """Refuse effects of what is not in the model; if that is an interaction, say how to add it."""
+    pair = re.split(r"\s+[×x*]\s+", str(name))
+    absent = len(pair) == 2 and _joined(tuple(pair)) not in known and _joined(tuple(pair[::-1])) not in known
+    if absent and all(one in known for one in pair):
+        raise ValueError(f"effects of {name!r} need that interaction: add ({pair[0]!r}, {pair[1]!r}) to interactions")
+    _one_of("effects", name, known)
 
 
 Block = tuple[tuple[str, ...], Array]
