@@ -84,6 +84,19 @@ def test_nothing_is_known() -> None:
     assert one.sentence() == expected
 
 
+def test_linear_arms_need_parameters_not_arms() -> None:
+    """Four arms with three parameters: three of them are enough."""
+    ident = fb.Identifier(4, 0.05, fb.factorial({"a": [1, 2], "b": [1, 2]}))
+    ident.tell_batch([1, 1, 0, 0], [1.0, 0.0, 0.0, 0.0])
+    expected = (
+        "If you stop now: no arm can be named, because the arms that have rewards do not determine all parameters of "
+        "the model."
+    )
+    assert ident.status().sentence() == expected
+    ident.tell_batch([0, 0, 1, 0], [0.0, 0.0, 1.0, 0.0])
+    assert ident.status().recommendation is not None
+
+
 def test_no_figure_without_a_proof() -> None:
     ident = fb.Identifier(["A", "B"], 0.05, "gaussian", stopping="heuristic")
     ident.tell(ident.ask(2), [1.0, 0.5])

@@ -17,9 +17,7 @@ def sentence(status: "Status", quote: Quote) -> str:
     if status.decided:
         return _decided(status, quote)
     if status.recommendation is None:
-        missing = int((status.observed == 0).sum())
-        nothing = f"no arm can be named, because {counted(missing, 'arm')} ha{'s' if missing == 1 else 've'} no reward"
-        return f"{_opening(status)} {nothing}."
+        return f"{_opening(status)} no arm can be named, because {_lacking(status)}."
     looks = quote(status.recommendation)
     if status.ended_by is not None:  # the control may be the best guess although another arm looks better
         looks += " looks best" if status.question.control is None else " is the best guess"
@@ -56,6 +54,14 @@ def _opening(status: "Status") -> str:
     if status.stopped:
         return f"Stopped after {counted(trials, 'trial')} without a decision:"
     return f"No trials after {trials:,}, but rewards are still out:"
+
+
+def _lacking(status: "Status") -> str:
+    """What has to come before an arm can be named."""
+    if status.condition:  # a model of fewer parameters than arms, for which some of the arms are enough
+        return "the arms that have rewards do not determine all parameters of the model"
+    missing = int((status.observed == 0).sum())
+    return f"{counted(missing, 'arm')} ha{'s' if missing == 1 else 've'} no reward"
 
 
 def _sure(status: "Status", confidence: float, quote: Quote) -> str:
