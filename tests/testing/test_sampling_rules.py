@@ -10,6 +10,7 @@ import pytest
 from fairbai.problems.rates import Constant
 from fairbai.sampling import (
     Bounds,
+    FairTopTwo,
     SamplingRule,
     Situation,
 )
@@ -21,6 +22,13 @@ from tests.cases import SAMPLING_RULES
 @pytest.mark.parametrize("rule", SAMPLING_RULES, ids=lambda rule: str(rule.to_dict()))
 def test_our_rules_keep_their_promises(rule: SamplingRule) -> None:
     check_sampling_rule(rule)
+
+
+@pytest.mark.slow_without_jit
+def test_rates_that_a_rule_refuses_are_left_out() -> None:
+    with pytest.raises(ValueError, match="needs floors"):
+        FairTopTwo(earning=1.0).check(Constant(0.0))
+    check_sampling_rule(FairTopTwo(earning=1.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,11 +73,8 @@ class Experiment:
         self.rates = Constant() if rates is None else rates
         self.stopping = stopping_of(stopping, family)
         self.sampling = sampling_of(sampling, self.stopping, self.rates, arms, family)
-        self.sampling.check(self.rates)
-        self.stopping.check(self.family)
-        check_unit(self.family, self.rates)
-        check_rates(self.question.goal, self.rates, self.family)
         self.python_rule = self.sampling.code is None
+        self._check()
         self.codes = codes_of(self, checked_seed(seed), run)
         self.python_rates = not isinstance(self.rates, Constant) and int(self.codes[RATE]) == CONSTANT
         self.params = params_of(self, arms)
@@ -91,6 +88,13 @@ class Experiment:
             self.guarantees = checked_guarantees(self.sampling, self.rates, arms)
             self.state, self.scalars = prepared(self.stopping, self.guarantees, self.state, self.scalars)
         self.resize(arms)
+
+    def _check(self) -> None:
+        """Refuse rules and rates that do not suit each other, the family or the question."""
+        self.sampling.check(self.rates)
+        self.stopping.check(self.family)
+        check_unit(self.family, self.rates)
+        check_rates(self.question.goal, self.rates, self.family)
 
     def resize(self, arms: int) -> None:
         """Make room for what the kernels compute of so many arms."""

@@ -33,7 +33,6 @@ class LinearExperiment(Experiment):
 
     def __init__(self, arms: int, family: Linear, *arguments: Any) -> None:
         super().__init__(arms, family, *arguments)
-        self._check()
         floors, groups, inside = polytope_of(self.rates, arms)
         self._model = kernels.Model(family.coordinates, floors, *groups, inside)
         self._large = family.coordinates.size > LARGE
@@ -43,6 +42,7 @@ class LinearExperiment(Experiment):
             self.scalars[rows.SLACK] = 0.0  # rules that mix then do so with these shares
 
     def _check(self) -> None:
+        """The rules of arms without structure come first, so that nobody is told to mend one that is not for these."""
         if self.question.control is not None:
             raise ValueError("control is not for linear arms: leave it out")
         if not self.python_rule and self.sampling.code not in RULES:
@@ -54,6 +54,7 @@ class LinearExperiment(Experiment):
             raise ValueError(
                 f"stopping rule {self.stopping.kind} is for arms without structure: linear arms take LinearMixture()"
             )
+        super()._check()
 
     @property
     def arrays(self) -> tuple[Any, ...]:

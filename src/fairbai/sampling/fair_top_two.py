@@ -1,11 +1,14 @@
 """Fair anchored top-two: fairness first, then the best arm or its challenger. No optimisation at all."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from fairbai.kernels.sampling import rules as kernels
 from fairbai.problems.checks import number
-from fairbai.problems.rates import Bounded, Constant
+from fairbai.problems.rates import Bounded, Constant, Rate
 from fairbai.sampling.bounds import Bounds, group_sizes, groups_floored, harmonic
 from fairbai.sampling.rule import Fairness, SamplingRule, Target
 
@@ -26,7 +29,7 @@ class FairTopTwo(SamplingRule):
             above.
         earning: From 0, for the fewest trials until the answer, to 1, for the least regret until then: a trial also
             costs what it forgoes, so that more of them go to the best arm. The floors hold all the same. 1 needs
-            floors: without any, trials of the best arm would cost nothing, and the answer may never come.
+            floors for two arms or more, and is refused without: trials of the best arm would cost nothing.
 
     Example:
         >>> FairTopTwo().to_dict()
@@ -49,6 +52,15 @@ class FairTopTwo(SamplingRule):
         if earning > 0.0:
             self._set(converges_to="none")
 
+    def check(self, rates: Rate) -> None:
+        """Refuse an earning of 1 where the best arm may cost nothing, so that the answer may never come."""
+        super().check(rates)
+        if self.earning == 1.0 and isinstance(rates, Constant) and _floored(rates) < 2:
+            raise ValueError(
+                "fair_top_two with earning 1 needs floors for two arms or more: without them it would hardly ever end; "
+                "give floors, such as rates=0.05, or use earning=0.9"
+            )
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; without an earning of 0, so that it is what it was before there was one."""
         form = super().to_dict()
@@ -61,3 +73,10 @@ class FairTopTwo(SamplingRule):
         groups = [0.5 + (arms - size) * (1.25 + harmonic(arms - 1)) for size in group_sizes(rates, arms)]
         groups_above = [1.0 + floored for floored in groups_floored(rates, arms)]
         return Bounds([behind] * arms, [1.0] * arms, groups, groups_above)
+
+
+def _floored(rates: Constant) -> float:
+    """How many arms have a floor of their own; a floor for all counts as one for many."""
+    if np.ndim(rates.floor) > 0:
+        return float(np.count_nonzero(rates.floor))
+    return math.inf if float(rates.floor) > 0.0 else 0.0  # type: ignore[arg-type]  # a number
