@@ -289,4 +289,6 @@ def test_compare_takes_a_folder_or_rules(capsys: Capture, tmp_path: Path) -> Non
     for flags in (["--effects", "a=x:1"], ["--baseline", "0"], ["--interactions", "a,b"], ["--factors", "a=x,y"]):
         assert f"{flags[0]} belongs to --rules" in complaint(capsys, "compare", str(tmp_path), *flags)
     assert "means are missing" in complaint(capsys, "compare", "--rules", "all")
-    assert "sampling must be one of" in complaint(capsys, "compare", "--rules", "best", "--means", "1", "0")
+    assert "sampling must be one of" in complaint(capsys, "compare", "--rules", "best", *RULES[4:])
+    assert "rules must be all, or kinds" in complaint(capsys, "compare", "--rules", "all", "lucb", *RULES[4:])
+    assert "horizon must be a whole number from 1" in complaint(capsys, *RULES, "--horizon", "-3")

@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 import fairbai as fb
+from fairbai.experiment.defaults import default_sampling
 from fairbai.simulation.comparison import (
     EARNING,
+    TRACKING,
     Comparison,
     RuleRow,
     _kept,
+    _promise_kept,
     compare_rules,
     library_rules,
     rules_named,
@@ -22,7 +25,7 @@ INSTANCE = fb.Instance([1.0, 0.4, 0.0], rates=fb.rates.Constant([0.0, 0.1, 0.3])
 
 
 def row(rule: str, trials: float, regret: float, kept: str = "always") -> RuleRow:
-    return RuleRow(rule, "none", trials, 1.0, regret, 1.0, 0.0, regret, 1.0, 0.5, 0.0, kept, 0.0, 0.0, 0.1, 0.0)  # type: ignore[arg-type]
+    return RuleRow(rule, "none", trials, 1.0, regret, 1.0, 0.0, regret, 1.0, 0.5, 0.0, kept, None, 0.0, 0.0, 0.1, 0.0)  # type: ignore[arg-type]
 
 
 def test_rows_are_those_of_simulate() -> None:
@@ -38,7 +41,8 @@ def test_rows_are_those_of_simulate() -> None:
         assert one.behind == runs.behind.max()
         assert one.unanswered == runs.censored.mean()
     fair, free = found.rows
-    assert (fair.promise, fair.kept, free.promise, free.kept) == ("every path", "always", "none", "no")
+    assert (fair.promise, fair.kept, fair.promise_kept) == ("every path", "always", True)
+    assert (free.promise, free.kept, free.promise_kept) == ("none", "no", None)
     text = str(found).splitlines()
     assert text[0].split("  ")[0] == "rule"
     assert "regret in 3,000" in text[0]
@@ -53,6 +57,19 @@ def test_rules_that_cannot_run_say_why() -> None:
     assert str(found).splitlines()[-1].startswith("not here cannot run here: ")
     with pytest.raises(ValueError, match="not here cannot run here"):
         compare_rules(limited, {"not here": fb.sampling.FairUCB()}, horizon=200, runs=2)
+    with pytest.raises(ValueError, match="horizon must be a whole number from 1 to .* got -3"):
+        compare_rules(limited, rules, horizon=-3)
+
+
+def test_rules_that_cannot_run_for_one_reason_take_one_line() -> None:
+    design = fb.factorial({"h": ["a", "b"], "p": ["x", "y"]})
+    one = fb.Instance([3.0, 2.0, 1.0, 0.0], design, design.rates({"h": 0.4}))
+    found = compare_rules(one, rules_named(["all"]), horizon=60, runs=2)
+    assert {row.rule for row in found.rows} == {"fair_track_and_stop", TRACKING, "uniform_fair"}
+    (line,) = str(found).splitlines()[5:]
+    reason = "rules cannot run here, because each is for arms without structure: linear arms take FairTrackAndStop, "
+    assert f"{len(found.refused)} {reason}" in line
+    assert all(name in line for name in found.refused)
 
 
 def test_names() -> None:
@@ -60,8 +77,11 @@ def test_names() -> None:
     assert rules_named(["all"]) == everything
     assert {"fair_top_two", "fair_thompson", "lucb", EARNING} <= everything.keys()
     assert rules_named(["fair_top_two"]) == {"fair_top_two": fb.sampling.FairTopTwo()}
+    assert everything[TRACKING] == default_sampling(fb.stopping.LinearMixture(), INSTANCE.rates, 2, fb.Linear(np.eye(2)))
     with pytest.raises(ValueError, match="sampling must be one of"):
         rules_named(["best_rule"])
+    with pytest.raises(ValueError, match="rules must be all, or kinds such as fair_top_two, not both, got 'all lucb'"):
+        rules_named(["all", "lucb"])
 
 
 def test_the_frontier_is_of_rules_that_keep_the_floors() -> None:
@@ -81,6 +101,12 @@ def test_kept_on_average() -> None:
     runs = fb.simulate(INSTANCE, 0.1, rule, runs=4, seed=3, maximum_rounds=50, histogram=True)
     runs, late = replace(runs, behind=np.ones((4, 1))), replace(runs, behind=np.full((4, 1), 10.0))
     assert (_kept(INSTANCE, runs), _kept(INSTANCE, late)) == ("always", "on average")
+    queues = fb.sampling.VirtualQueues()  # which may be 21 trials behind
+    assert (_promise_kept(queues, INSTANCE, late), _promise_kept(fb.sampling.FairUCB(), INSTANCE, late)) == (True, False)
+    assert _promise_kept(rule, INSTANCE, late)  # on average
+    assert not _promise_kept(rule, INSTANCE, replace(late, pulls=late.pulls * [1, 1, 0]))
+    assert _promise_kept(fb.sampling.TopTwo(), INSTANCE, late) is None
+    assert _promise_kept(queues, INSTANCE.with_rates(fb.rates.Gap(0.5)), late) is None
     starved = replace(late, pulls=late.pulls * [1, 1, 0] + [0, 0, 1])
     assert _kept(INSTANCE, starved) == "no"
 
@@ -91,7 +117,9 @@ def test_linear_arms_and_limits() -> None:
     one = fb.Instance([3.0, 2.0, 1.0, 0.0], design, design.rates({"h": 0.4}))
     found = compare_rules(one, rules_named(["fair_track_and_stop", "top_two"]), horizon=200, runs=5)
     assert list(found.refused) == ["top_two"]
-    assert found.rows[0].kept == "on average"
+    assert (found.rows[0].kept, found.rows[0].promise_kept) == ("on average", None)
+    assert np.isnan(found.rows[0].behind)  # the floors are those of groups
+    assert found.rows[0].cells()[4] == "-"
     limited = fb.Instance([1.0, 0.4, 0.0], rates=fb.rates.Bounded(0.0, [0.2, 1.0, 1.0]))
     runs = fb.simulate(limited, 0.1, fb.sampling.TopTwo(), runs=10, seed=1, histogram=True)
     assert _kept(limited, runs) == "no"

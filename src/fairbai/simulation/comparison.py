@@ -6,12 +6,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from fairbai.experiment.defaults import default_stopping
+from fairbai.problems.checks import whole
 from fairbai.problems.instance import Instance
-from fairbai.problems.rates import Overlapping
-from fairbai.sampling import FairTopTwo, SamplingRule
+from fairbai.problems.rates import Bounded, Constant, Overlapping
+from fairbai.sampling import FairTopTwo, FairTrackAndStop, SamplingRule
 from fairbai.sampling.bounds import harmonic
 from fairbai.simulation.runs import Runs
-from fairbai.simulation.scenario import make_scenario
+from fairbai.simulation.scenario import MAX_ROUNDS, make_scenario
 from fairbai.simulation.summary import NORMAL, mean_and_ci95, plus_minus
 from fairbai.simulation.sweep import sweep
 from fairbai.simulation.tables import aligned
@@ -19,7 +20,8 @@ from fairbai.stopping import StoppingRule
 
 Kept = Literal["always", "on average", "no"]
 
-EARNING = "fair_top_two, earning 1"
+EARNING, TRACKING = "fair_top_two, earning 1", "fair_track_and_stop, cumulative"
+ROUNDING = 1e-9  # trials
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,15 @@ class RuleRow:
         regret: Mean regret until then.
         fair_regret: The same beyond what the best fair policy forgoes.
         horizon_regret: Mean regret over the horizon; from the answer on, it is served.
-        behind: The most trials by which any arm was behind its floor in any round of any run, until the answer.
+        behind: The most trials by which any arm was behind its floor in any round of any run, until the answer; nan
+            where groups of arms have limits, which are only looked at in the end.
         violation: Mean violation of the true floors at the stop.
-        kept: Whether the floors were kept: "always", if ``behind`` is at most 1 + 1/2 + ... + 1/K, about what the rules
-            prove that are fair on every path; "on average", if the mean trials of every arm are at most K below its
-            floor, as ``SamplingRule.fairness`` has it; or "no".
+        kept: Whether the floors were kept, by the same measure for all rules: "always", if ``behind`` is at most
+            1 + 1/2 + ... + 1/K, about what most rules prove that are fair on every path; "on average", if the mean
+            trials of every arm are at most K below its floor, as ``SamplingRule.fairness`` has it; or "no".
+        promise_kept: Whether the rule kept its own promise of floors: on every path, that ``behind`` is within the
+            bounds that it states; on average, as above. None if it promises nothing about these: no fairness at all,
+            floors that are learned, ceilings and groups.
         error_rate: The share of wrong answers, with its interval from ``error_low`` to ``error_high``.
         unanswered: The share of runs without an answer within the horizon.
     """
@@ -54,6 +60,7 @@ class RuleRow:
     behind: float
     violation: float
     kept: Kept
+    promise_kept: bool | None
     error_rate: float
     error_low: float
     error_high: float
@@ -72,9 +79,10 @@ class RuleRow:
             f"{more}{self.trials:,.0f} ± {self.trials_ci95:,.0f}",
             f"{more}{plus_minus(self.regret, self.regret_ci95)}",
             plus_minus(self.horizon_regret, self.horizon_regret_ci95),
-            f"{self.behind:,.1f}",
+            "-" if math.isnan(self.behind) else f"{self.behind:,.1f}",
             f"{self.violation:.2%}",
             self.kept,
+            "-" if self.promise_kept is None else "yes" if self.promise_kept else "no",
             wrong,
             f"{self.unanswered:.1%}",
         ]
@@ -97,11 +105,11 @@ class Comparison:
     def header(self) -> list[str]:
         """The names of the columns."""
         until = ["rule", "trials", "regret", f"regret in {self.horizon:,}"]
-        return [*until, "most behind", "violation", "floors kept", "errors [95 %]", "no answer"]
+        return [*until, "most behind", "violation", "floors kept", "promise kept", "errors [95 %]", "no answer"]
 
     def __str__(self) -> str:
         table = aligned(self.header(), [row.cells() for row in self.rows])
-        return "\n".join([table, *(f"{name} cannot run here: {why}" for name, why in self.refused.items())])
+        return "\n".join([table, *_refusals(self.refused)])
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dictionaries."""
@@ -120,10 +128,29 @@ def _beats(one: RuleRow, other: RuleRow) -> bool:
     return all(mine <= theirs for mine, theirs in both) and any(mine < theirs for mine, theirs in both)
 
 
+def _refusals(refused: Mapping[str, str]) -> list[str]:
+    """Which rules cannot run, one line per reason."""
+    names: dict[str, list[str]] = {}
+    for name, why in refused.items():
+        kind, reason = name.partition(",")[0], why.removeprefix("sampling rule ")
+        same = f"each {reason.removeprefix(kind).lstrip()}" if reason.startswith(kind) else why
+        names.setdefault(same, []).append(name)
+    lines = []
+    for same, those in names.items():
+        if len(those) == 1:
+            lines.append(f"{those[0]} cannot run here: {refused[those[0]]}")
+        else:
+            lines.append(f"{len(those)} rules cannot run here, because {same} ({', '.join(those)})")
+    return lines
+
+
 def library_rules() -> dict[str, SamplingRule]:
-    """Every sampling rule of the library with its default parameters, by its kind; and fair top-two that earns."""
+    """Every sampling rule of the library with its default parameters, by its kind.
+
+    And fair top-two that earns, and track-and-stop on every path, the default of linear arms.
+    """
     rules: dict[str, SamplingRule] = {kind.kind: kind() for kind in SamplingRule.in_library()}
-    return {**rules, EARNING: FairTopTwo(earning=1.0)}
+    return {**rules, EARNING: FairTopTwo(earning=1.0), TRACKING: FairTrackAndStop(tracking="cumulative", start="policy")}
 
 
 def rules_named(names: Sequence[str]) -> dict[str, SamplingRule]:
@@ -131,6 +158,8 @@ def rules_named(names: Sequence[str]) -> dict[str, SamplingRule]:
     known = library_rules()
     if list(names) == ["all"]:
         return known
+    if "all" in names:
+        raise ValueError(f"rules must be all, or kinds such as fair_top_two, not both, got {' '.join(names)!r}")
     return {name: known[name] if name in known else SamplingRule.from_dict(name) for name in names}
 
 
@@ -167,6 +196,7 @@ def compare_rules(
         >>> [row.kept for row in found.rows]
         ['always', 'always']
     """
+    whole("horizon", horizon, 1, MAX_ROUNDS)
     stop = default_stopping(instance.family) if stopping is None else stopping
     able, refused = {}, {}
     for name, rule in rules.items():
@@ -176,7 +206,7 @@ def compare_rules(
         except ValueError as error:
             refused[name] = str(error)
     if not able:
-        raise ValueError("; ".join(f"{name} cannot run here: {why}" for name, why in refused.items()))
+        raise ValueError("; ".join(_refusals(refused)))
     study = sweep({"one": instance}, able, {"stop": stop}, delta, False, runs, seed, horizon, True, None, progress)
     rows = [_row(name, rule, instance, study.runs("one", name, "stop"), horizon) for name, rule in able.items()]
     return Comparison(horizon, tuple(rows), refused)
@@ -197,14 +227,20 @@ def _row(name: str, rule: SamplingRule, instance: Instance, runs: Runs, horizon:
         fair_regret=float(regret.fair.mean()),
         horizon_regret=forgone,
         horizon_regret_ci95=forgone_ci95,
-        behind=float(runs.behind.max()),
+        behind=math.nan if _grouped(instance) else float(runs.behind.max()),
         violation=row.violation,
         kept=_kept(instance, runs),
+        promise_kept=_promise_kept(rule, instance, runs),
         error_rate=row.error_rate,
         error_low=row.error_low,
         error_high=row.error_high,
         unanswered=row.censored / row.runs,
     )
+
+
+def _grouped(instance: Instance) -> bool:
+    """Whether groups of arms have limits."""
+    return isinstance(instance.rates, (Bounded, Overlapping)) and len(instance.rates.groups) > 0
 
 
 def _kept(instance: Instance, runs: Runs) -> Kept:
@@ -216,6 +252,24 @@ def _kept(instance: Instance, runs: Runs) -> Kept:
         return "on average" if float(short.mean()) <= arms else "no"
     if float(runs.behind.max()) <= harmonic(arms):
         return "always"
+    return "on average" if _kept_on_average(instance, runs) else "no"
+
+
+def _promise_kept(rule: SamplingRule, instance: Instance, runs: Runs) -> bool | None:
+    """Whether the rule kept its own promise of floors; None if it makes none here."""
+    rates, arms = instance.rates, instance.means.size
+    known = isinstance(rates, Constant) and not isinstance(rates, Bounded) and not _grouped(instance)
+    if not known or rule.fairness == "none":
+        return None
+    if rule.fairness == "on average":
+        return _kept_on_average(instance, runs)
+    bounds = rule.bounds(rates, arms)
+    assert runs.behind is not None and bounds is not None
+    return float(runs.behind.max()) <= max(bounds.behind) + ROUNDING  # which is the same for every arm
+
+
+def _kept_on_average(instance: Instance, runs: Runs) -> bool:
+    """Whether no arm is on average more than K trials behind its floor, beyond the error."""
     lags = instance.floors * runs.stopping_time - runs.pulls[:, 0]
     error = NORMAL * lags.std(axis=0) / math.sqrt(len(lags))
-    return "on average" if bool((lags.mean(axis=0) - error <= arms).all()) else "no"
+    return bool((lags.mean(axis=0) - error <= instance.means.size).all())
