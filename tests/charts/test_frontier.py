@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from fairbai.charts.frontier import frontier, save_frontier
@@ -10,7 +11,8 @@ from tests.simulation.test_comparison import row
 
 
 def made() -> Comparison:
-    return Comparison(100, (row("a", 10.0, 5.0), row("b", 12.0, 4.0, "on average"), row("c", 13.0, 3.0, "no")))
+    own = replace(row("d", 14.0, 2.0, "no"), promise="every path", promise_kept=True)
+    return Comparison(100, (row("a", 10.0, 5.0), row("b", 12.0, 4.0, "on average"), row("c", 13.0, 3.0, "no"), own))
 
 
 def test_marks_and_words() -> None:
@@ -19,10 +21,15 @@ def test_marks_and_words() -> None:
     assert [axes.get_title() for axes in (left, right, below)] == ["left", "right", "below"]
     assert not unused.axison
     fills = [container.lines[0].get_fillstyle() for container in left.containers]
-    assert fills == ["full", "left", "none"]
+    assert fills == ["full", "left", "none", "bottom"]
     words = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert words[:3] == ["a", "b", "c"]
-    assert "floors kept at all times" in words
+    assert words[:4] == ["a", "b", "c", "d"]
+    assert words[4:8] == [
+        "floors kept at all times",
+        "within the rule's own, larger bound",
+        "kept on average",
+        "not kept",
+    ]
 
 
 def test_files(tmp_path: Path) -> None:

@@ -11,8 +11,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-KEPT = {"always": "full", "on average": "left", "no": "none"}  # how full the marker is
-WORDS = {"always": "floors kept at all times", "on average": "on average", "no": "not kept"}
+FILLS = {  # what a marker says of the floors, and how full it is
+    "floors kept at all times": "full",
+    "within the rule's own, larger bound": "bottom",
+    "kept on average": "left",
+    "not kept": "none",
+}
 
 
 def save_frontier(comparison: Comparison, folder: str | Path) -> tuple[Path, ...]:
@@ -24,7 +28,8 @@ def save_frontier(comparison: Comparison, folder: str | Path) -> tuple[Path, ...
 def frontier(comparisons: dict[str, Comparison], columns: int = 2) -> "Figure":
     """Mean regret until the answer against mean trials, with 95 % intervals: one panel per comparison, by its title.
 
-    A full marker is a rule that kept the floors at all times, a half one kept them on average, an empty one did not.
+    A full marker is a rule that kept the floors at all times, one that is full below kept the larger bound that it
+    proves on every path, one that is full on the left kept them on average, an empty one did not.
     The line joins the rules of the first kind that no other of them beats in both. An arrow is a rule that gave no
     answer in some runs, which would have taken longer.
 
@@ -60,12 +65,22 @@ def _draw(axes: "Axes", rows: Sequence[RuleRow], best: Sequence[RuleRow], looks:
             yerr=row.regret_ci95,
             elinewidth=0.7,
             xlolims=row.unanswered > 0.0,
-            **_mark(look, KEPT[row.kept]),
+            **_mark(look, FILLS[_floors(row)]),
         )
     style.log_axis(axes, horizontal=True)
     style.log_axis(axes)
     axes.xaxis.set_major_formatter("{x:,g}")
     axes.yaxis.set_major_formatter("{x:,g}")
+
+
+def _floors(row: RuleRow) -> str:
+    """How the floors were kept, in the words of the legend."""
+    always, own, average, no = FILLS
+    if row.kept == "always":
+        return always
+    if row.promise == "every path" and row.promise_kept:
+        return own
+    return average if row.kept == "on average" else no
 
 
 def _mark(look: style.Look, fill: str) -> dict[str, Any]:
@@ -80,11 +95,11 @@ def _mark(look: style.Look, fill: str) -> dict[str, Any]:
 
 
 def _legend(figure: "Figure", looks: dict[str, style.Look], columns: int) -> None:
-    """The rules by their markers, and what a full, a half and an empty one mean."""
+    """The rules by their markers, and what full and empty ones mean."""
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], label=name, **_mark(look, "full")) for name, look in looks.items()]
     plain = style.Look(style.BLACK, "o", "none", "")
-    handles += [Line2D([], [], label=WORDS[kept], **_mark(plain, fill)) for kept, fill in KEPT.items()]
+    handles += [Line2D([], [], label=words, **_mark(plain, fill)) for words, fill in FILLS.items()]
     handles.append(Line2D([], [], color=style.GREY, linewidth=1.0, label="best of those that keep them at all times"))
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, columnspacing=1.2)

@@ -37,7 +37,7 @@ def test_the_section_says_what_the_comparisons_show() -> None:
     assert [line[0] for line in overall.rows] == list(RULES)
     assert overall.rows[1][:4] == [EARNS, "× 1.10", "× 0.80", "× 0.80"]
     assert overall.rows[-1][1:5] == ["> × 2.00", "> × 0.20", "× 2.00", "no in 11"]
-    assert overall.rows[0][6].startswith("0 of 44 (")
+    assert overall.rows[0][7].startswith("0 of 44 (")
     assert claims.rows == [["claim", "found", "yes"]]
     assert len(each.rows) == 11 * 13
     assert all(len(line) == len(table.header) for table in section.tables for line in table.rows)
@@ -46,7 +46,23 @@ def test_the_section_says_what_the_comparisons_show() -> None:
     assert "FairUCB: × 2.00 trials, × 2.00 regret" in section.findings[2]
     assert "In 11 of 121 pairs" in section.findings[3]
     assert "in 11 of these it did not keep the floors" in section.findings[3]
+    assert "all 0 of them" in section.findings[4]
     assert len(section.pictures[0].figure.axes) == 4
+
+
+def test_promises_that_were_broken_are_named() -> None:
+    found = made()
+    for title, one in found.items():
+        kept = [replace(each, promise_kept=None if each.rule == "ExposureFair" else True) for each in one.rows]
+        found[title] = Comparison(400, tuple(kept))
+    first, *others = found["Bernoulli 0.5, 0.4, 0.3, floors 0.1"].rows
+    section = earning.written(found, [], runs=4)
+    assert [line[6] for line in section.tables[0].rows] == ["in 11 of 11"] * 12 + ["-"]
+    assert "on average, all 12 of them kept their own promise in all 11 settings" in section.findings[4]
+    broken = Comparison(400, (replace(first, promise_kept=False), *others))
+    section = earning.written({**found, "Bernoulli 0.5, 0.4, 0.3, floors 0.1": broken}, [], runs=4)
+    assert section.tables[0].rows[0][6] == "in 10 of 11"
+    assert f"all but {OURS} (in 1) kept their own promise" in section.findings[4]
 
 
 def test_one_rule_that_is_best_in_both_is_named() -> None:
