@@ -57,7 +57,7 @@ def test_rules_that_cannot_run_say_why() -> None:
     assert str(found).splitlines()[-1].startswith("not here cannot run here: ")
     with pytest.raises(ValueError, match="not here cannot run here"):
         compare_rules(limited, {"not here": fb.sampling.FairUCB()}, horizon=200, runs=2)
-    with pytest.raises(ValueError, match="horizon must be a whole number from 1 to .* got -3"):
+    with pytest.raises(ValueError, match=r"horizon must be a whole number from 1 to \d+, got -3"):
         compare_rules(limited, rules, horizon=-3)
 
 
@@ -77,7 +77,8 @@ def test_names() -> None:
     assert rules_named(["all"]) == everything
     assert {"fair_top_two", "fair_thompson", "lucb", EARNING} <= everything.keys()
     assert rules_named(["fair_top_two"]) == {"fair_top_two": fb.sampling.FairTopTwo()}
-    assert everything[TRACKING] == default_sampling(fb.stopping.LinearMixture(), INSTANCE.rates, 2, fb.Linear(np.eye(2)))
+    family = fb.Linear(np.eye(3))
+    assert everything[TRACKING] == default_sampling(fb.stopping.LinearMixture(), INSTANCE.rates, 3, family)
     with pytest.raises(ValueError, match="sampling must be one of"):
         rules_named(["best_rule"])
     with pytest.raises(ValueError, match="rules must be all, or kinds such as fair_top_two, not both, got 'all lucb'"):
@@ -102,7 +103,8 @@ def test_kept_on_average() -> None:
     runs, late = replace(runs, behind=np.ones((4, 1))), replace(runs, behind=np.full((4, 1), 10.0))
     assert (_kept(INSTANCE, runs), _kept(INSTANCE, late)) == ("always", "on average")
     queues = fb.sampling.VirtualQueues()  # which may be 21 trials behind
-    assert (_promise_kept(queues, INSTANCE, late), _promise_kept(fb.sampling.FairUCB(), INSTANCE, late)) == (True, False)
+    assert _promise_kept(queues, INSTANCE, late)
+    assert not _promise_kept(fb.sampling.FairUCB(), INSTANCE, late)
     assert _promise_kept(rule, INSTANCE, late)  # on average
     assert not _promise_kept(rule, INSTANCE, replace(late, pulls=late.pulls * [1, 1, 0]))
     assert _promise_kept(fb.sampling.TopTwo(), INSTANCE, late) is None

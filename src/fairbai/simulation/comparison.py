@@ -150,7 +150,8 @@ def library_rules() -> dict[str, SamplingRule]:
     And fair top-two that earns, and track-and-stop on every path, the default of linear arms.
     """
     rules: dict[str, SamplingRule] = {kind.kind: kind() for kind in SamplingRule.in_library()}
-    return {**rules, EARNING: FairTopTwo(earning=1.0), TRACKING: FairTrackAndStop(tracking="cumulative", start="policy")}
+    tracking = FairTrackAndStop(tracking="cumulative", start="policy")
+    return {**rules, EARNING: FairTopTwo(earning=1.0), TRACKING: tracking}
 
 
 def rules_named(names: Sequence[str]) -> dict[str, SamplingRule]:
@@ -258,13 +259,14 @@ def _kept(instance: Instance, runs: Runs) -> Kept:
 def _promise_kept(rule: SamplingRule, instance: Instance, runs: Runs) -> bool | None:
     """Whether the rule kept its own promise of floors; None if it makes none here."""
     rates, arms = instance.rates, instance.means.size
-    known = isinstance(rates, Constant) and not isinstance(rates, Bounded) and not _grouped(instance)
-    if not known or rule.fairness == "none":
+    if not isinstance(rates, Constant) or isinstance(rates, Bounded) or _grouped(instance) or rule.fairness == "none":
         return None
     if rule.fairness == "on average":
         return _kept_on_average(instance, runs)
     bounds = rule.bounds(rates, arms)
-    assert runs.behind is not None and bounds is not None
+    if bounds is None:
+        return None
+    assert runs.behind is not None
     return float(runs.behind.max()) <= max(bounds.behind) + ROUNDING  # which is the same for every arm
 
 

@@ -89,8 +89,8 @@ def _patil_regret(rule: SamplingRule, runs: int, seed: int) -> list[str]:
     short = sum(gap * max(0.0, 8.0 * math.log(LONG) / gap**2 - LOW_FLOOR * LONG) for gap in gaps)
     bound = (1.0 + math.pi**2 / 3.0) * sum(gaps) + short
     return _verdict(
-        f"Patil et al., Fair-UCB: with floors of {LOW_FLOOR:.1%}, regret beyond the best fair policy after {LONG:,} trials "
-        f"at most (1 + π²/3) Σ Δ + Σ Δ (8 ln T/Δ² − p T)₊ = {bound:.0f} (their bound for UCB1)",
+        f"Patil et al., Fair-UCB: with floors of {LOW_FLOOR:.1%}, regret beyond the best fair policy after {LONG:,} "
+        f"trials at most (1 + π²/3) Σ Δ + Σ Δ (8 ln T/Δ² − p T)₊ = {bound:.0f} (their bound for UCB1)",
         f"{forgone:.1f} on average; equal shares forgo {equal:,.0f}",
         forgone <= bound,
     )
@@ -119,8 +119,8 @@ def _li_regret(rule: SamplingRule, runs: int, seed: int) -> list[str]:
     forgone, equal = (one / TRIALS for one in _beyond_fair(rule, runs, seed, TRIALS))
     bound = len(MEANS) / (2.0 * STEEP)
     return _verdict(
-        f"Li et al.: with η = {STEEP:g} and floors of {LOW_FLOOR:.1%}, regret per trial beyond the best fair policy at most "
-        f"K/(2η) = {bound:.3f} (and more to learn)",
+        f"Li et al.: with η = {STEEP:g} and floors of {LOW_FLOOR:.1%}, regret per trial beyond the best fair policy at "
+        f"most K/(2η) = {bound:.3f} (and more to learn)",
         f"{forgone:.4f} after {TRIALS:,} trials; equal shares forgo {equal:.2f}",
         forgone <= bound,
     )
