@@ -132,7 +132,7 @@ def plan_next(
     Example:
         >>> import fairbai as fb
         >>> log = {"arm": ["a", "b"], "n": [2000, 2000], "clicks": [200, 240]}
-        >>> found = plan_next(fb.analyze(log, trials="n", sum="clicks"), rates=0.2)
+        >>> found = plan_next(fb.analyze(log, trials="n", sum="clicks", family="bernoulli"), rates=0.2)
         >>> low, middle, high = found.range
         >>> low < found.at_estimates.proved < high
         True

@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from fairbai.analysis.drift import Change
-from fairbai.problems import Bernoulli
+from fairbai.problems import Bernoulli, Gaussian
 
 if TYPE_CHECKING:
     from fairbai.analysis.analysis import Analysis
@@ -67,6 +67,8 @@ def reasons(found: "Analysis") -> str:
         parts.append("rewards changed over time")
     if found.doubts:
         parts.append("rewards contradict the family")
+    if found.lopsided:
+        parts.append("rewards need not be normal, and some arms have few of them beside the others")
     return listed(parts)
 
 
@@ -153,7 +155,7 @@ def guarantee(found: "Analysis") -> list[str]:
     if found.guarantee == "doubted":
         lines = [f"If every arm kept its mean: no statement, because {reasons(found)}."]
     elif found.guarantee == "observed":
-        lines = ["If every arm kept its mean: observed, not proved: the proof needs normal rewards."]
+        lines = [f"If every arm kept its mean: observed, not proved: {_needs(found)}."]
     else:
         kind = found.choice.family.kind
         lines = [
@@ -162,6 +164,16 @@ def guarantee(found: "Analysis") -> list[str]:
         ]
     lines += _whatever_the_drift(found, sure)
     return [*lines, tuning(found)]
+
+
+def _needs(found: "Analysis") -> str:
+    """What the proof needs that is not known, and what may happen without it."""
+    if not isinstance(found.choice.family, Gaussian):
+        return f"the proof needs {found.choice.family.kind} rewards, which these are only guessed to be"
+    return (
+        "the proof needs normal rewards. With skewed ones, such as revenue, wrong answers may be several times as likely "
+        "as stated where the trials of the arms are unequal"
+    )
 
 
 def _whatever_the_drift(found: "Analysis", sure: str) -> list[str]:

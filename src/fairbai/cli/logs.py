@@ -12,7 +12,7 @@ ANALYZE_EXAMPLES = """examples:
   fairbai analyze log.csv --arm variant --reward bought --time t --shares A=0.5,B=0.5 --html report.html
   fairbai analyze log.parquet --arm variant --reward revenue --low 0 --high 500 --probability p --floor 0.1
   fairbai analyze log.csv --arm variant --reward seconds --goal min --tolerance 5%
-  fairbai analyze totals.csv --arm variant --trials visitors --sum bought --json
+  fairbai analyze totals.csv --arm variant --trials visitors --sum bought --family bernoulli
 
 a log is a CSV or Parquet file with one row per trial:
   t,variant,p,bought
