@@ -138,7 +138,7 @@ def test_unknown_variances() -> None:
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("share", [0.07, 0.5])
 def test_nothing_is_said_about_lopsided_revenue(share: float) -> None:
-    """Equal arms, of which one gets 7 %: the evidence for normal rewards suffices in many of these logs, and is wrong."""
+    """Equal arms, of which one gets 7 %: the evidence for normal rewards often suffices, and is wrong."""
     sufficed = 0
     for seed in range(15):
         rng = np.random.default_rng(seed)

@@ -77,7 +77,7 @@ def test_totals_of_clicks() -> None:
     """Sums alone do not show that rewards are 0 or 1; with the sums of squares they do."""
     with pytest.raises(ValueError, match="declare low and high, or a family, such as 'bernoulli' if every reward is 0"):
         guess(totals(n=[10, 20], s=[3, 4]))
-    with pytest.raises(ValueError, match="declare low and high, or a family$"):
+    with pytest.raises(ValueError, match=r"declare low and high, or a family$"):
         guess(totals(n=[10, 20], s=[30, 40]))
     assert chosen(totals(n=[10, 20], s=[3, 4]), "bernoulli").proved
     assert guess(totals(n=[10, 20], s=[3, 4], q=[3, 4])).family == fb.Bernoulli()

@@ -139,7 +139,7 @@ def guess(found: Moments) -> Choice:
     if found.squares is None:
         clicks = ", such as 'bernoulli' if every reward is 0 or 1" if found.binary else ""
         raise ValueError(
-            f"family must be given if only trials and sums are known, because they do not show what a single reward is: "
+            "family must be given if only trials and sums are known: they do not show what a reward is; "
             f"name the column of the sums of squares, declare low and high, or a family{clicks}"
         )
     if found.binary:

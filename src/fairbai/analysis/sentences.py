@@ -171,8 +171,8 @@ def _needs(found: "Analysis") -> str:
     if not isinstance(found.choice.family, Gaussian):
         return f"the proof needs {found.choice.family.kind} rewards, which these are only guessed to be"
     return (
-        "the proof needs normal rewards. With skewed ones, such as revenue, wrong answers may be several times as likely "
-        "as stated where the trials of the arms are unequal"
+        "the proof needs normal rewards. With skewed ones, such as revenue, answers may be wrong several times as "
+        "often as stated where the trials of the arms are unequal"
     )
 
 
