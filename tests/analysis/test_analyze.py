@@ -232,7 +232,12 @@ def test_the_least_probability_of_the_log_is_said_to_be_assumed() -> None:
     found = fb.analyze({**data, "p": np.full(500, 0.5)}, probability="p")
     assert found.drift_proof is not None
     assert found.drift_proof.least.tolist() == [0.5, 0.5]
-    assert "None is declared (floor), so the least in the log, 0.5" in " ".join(repr(found).split())
+    text = " ".join(repr(found).split())
+    assert text.count("None is declared (floor), so the least in the log, 0.5, is taken for it.") == 2
+    assert "The test of the sample ratio needs a least probability that was fixed beforehand." in text
+    revenue = {**data, "reward": data["reward"] * 2.5, "p": np.full(500, 0.5)}  # which has no comparison by draws
+    assert " ".join(repr(fb.analyze(revenue, probability="p")).split()).count("None is declared (floor)") == 1
+    assert "is declared (floor)" not in repr(fb.analyze({**data, "p": np.full(500, 0.5)}, probability="p", floor=0.5))
 
 
 def test_a_mismatch_against_equal_shares() -> None:

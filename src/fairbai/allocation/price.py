@@ -34,8 +34,8 @@ class PriceOfFairness:
 def lower_bound(instance: Instance, delta: float) -> float:
     """No fair rule that errs with probability at most delta needs fewer trials on average.
 
-    It is T*_p times what must be learned. That is kl(delta, 1 - delta) or, with m right answers, which a tolerance or a control allows, kl((1 - delta) / m,
-    delta): docs/tolerance.md has the proof.
+    It is T*_p kl(delta, 1 - delta) or, with m right answers, which a tolerance or a control allows, T*_p times
+    kl((1 - delta) / m, delta): docs/tolerance.md has the proof.
 
     Example:
         >>> import fairbai as fb

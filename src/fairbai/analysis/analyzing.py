@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -133,6 +133,8 @@ def _of_log(log: Log, found: Moments, choice: Choice, declared: Declared) -> Ana
     shares = declared_shares(declared.shares, log.labels)
     least = least_of(log, declared.floor)
     ratio = check_ratio(log, shares, least, "assumed" if declared.shares is None else "declared", HALF, looks)
+    if ratio is not None and least is not None and declared.floor is None:
+        ratio = replace(ratio, assumed=float(least.min()))
     doubts = Doubts(choice.family, len(log.labels), HALF)
     advice: tuple[str, ...] = ()
     if choice.proved or choice.family.code != GAUSSIAN_UNKNOWN:  # else nothing is said that rewards could contradict

@@ -48,9 +48,9 @@ def written(found: Replays) -> Section:
             Picture(
                 "archive-decided",
                 "Tests decided within their own traffic",
-                f"In how many tests {BOUND} fits into the traffic (the lower bound of an exact answer; with a tolerance "
-                "it is one as δ falls to 0), and in how many replays there is an answer within it, by tolerance; wrong "
-                "answers are on top, with their share of the replays. "
+                f"In how many tests {BOUND} fits into the traffic (the lower bound of an exact answer; with a "
+                "tolerance it is one as δ falls to 0), and in how many replays there is an answer within it, by "
+                "tolerance; wrong answers are on top, with their share of the replays. "
                 f"δ = {DELTA:g}, floors 1/(2K). {SOURCE}",
                 archive_charts.draw_decided(found),
             ),
