@@ -41,8 +41,8 @@ def lower_bound(instance: Instance, delta: float) -> float:
         >>> import fairbai as fb
         >>> round(fb.lower_bound(fb.Instance([1.0, 0.0]), delta=0.05), 3)
         21.2
-        >>> round(fb.lower_bound(fb.Instance([1.0, 0.0, 0.0], tolerance=1.5), delta=0.05), 3)  # all three are right
-        12.456
+        >>> round(fb.lower_bound(fb.Instance([0.5, 0.5], "bernoulli", tolerance=0.1), delta=0.05), 1)  # both are right
+        150.8
     """
     found = solve(instance)
     time = found.characteristic_time
