@@ -48,7 +48,7 @@ QUESTIONS: dict[str, tuple[fb.Instance, int, dict[str, Any]]] = {  # other quest
         {},
     ),
 }
-FEW = 4_000
+FEW = 3_000  # runs of each in the test; the table has RUNS
 
 
 def at_deadline(name: str, runs: int = RUNS) -> fb.simulation.Runs:
