@@ -33,6 +33,30 @@ def test_lower_bound_is_the_time_by_the_binary_divergence(family: Any, delta: fl
     assert fb.lower_bound(instance, delta) == near(expected, rel=1e-9)
 
 
+def test_lower_bound_with_several_right_answers() -> None:
+    """kl((1 - delta) / m, delta): below what a proved stop takes, and nothing where a guess is good enough."""
+    for arms, delta in ((2, 0.05), (3, 0.01), (10, 0.05)):
+        instance = fb.Instance([0.5] * arms, tolerance=0.5)
+        least, rest = (1.0 - delta) / arms, 1.0 - (1.0 - delta) / arms
+        information = least * math.log(least / delta) + rest * math.log(rest / (1.0 - delta))
+        assert fb.lower_bound(instance, delta) == near(fb.solve(instance).characteristic_time * information, rel=1e-12)
+    assert fb.lower_bound(fb.Instance([0.5] * 19, tolerance=0.5), 0.05) == pytest.approx(0.0, abs=1e-9)
+    assert fb.lower_bound(fb.Instance([0.5] * 20, tolerance=0.5), 0.05) == 0.0
+    assert fb.lower_bound(fb.Instance([1.0] * 20), 0.05) == math.inf
+    one = fb.Instance([1.0, 0.0], tolerance=0.5)
+    assert fb.lower_bound(one, 0.05) == near(fb.solve(one).characteristic_time * 0.9 * math.log(19.0), rel=1e-12)
+
+
+@pytest.mark.slow_without_jit
+def test_a_tie_within_a_tolerance_takes_fewer_trials_than_the_bound_for_one_right_answer() -> None:
+    """Which is why it is no bound there: it would be 527, and the proved stop takes about 415."""
+    instance = fb.Instance([0.5, 0.5], "bernoulli", tolerance=0.1)
+    stopping = fb.plan(instance).stopping
+    found = fb.simulate(instance, 0.05, stopping=stopping, runs=400, seed=1).stopping_time.mean()
+    assert fb.lower_bound(instance, 0.05) < found < 450.0
+    assert fb.solve(instance).characteristic_time * 0.9 * math.log(19.0) > 520.0
+
+
 def test_lower_bound_falls_with_delta_and_is_zero_at_one_half() -> None:
     instance = instance_of(fb.Gaussian)
     bounds = [fb.lower_bound(instance, delta) for delta in (1e-9, 1e-3, 0.1, 0.4, 0.49)]

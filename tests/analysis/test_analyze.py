@@ -88,7 +88,7 @@ def test_totals_are_the_same_as_the_log() -> None:
     log = fb.analyze(data)
     arms = [data["reward"][data["arm"] == label] for label in "abc"]
     columns = {"arm": list("abc"), "n": [one.size for one in arms], "s": [one.sum() for one in arms]}
-    totals = fb.analyze(columns, trials="n", sum="s")
+    totals = fb.analyze(columns, trials="n", sum="s", family="bernoulli")
     assert totals.standing.last == log.standing.last
     assert totals.standing.candidates == log.standing.candidates
     np.testing.assert_array_equal(totals.arms.intervals, log.arms.intervals)
@@ -133,6 +133,53 @@ def test_unknown_variances() -> None:
     with pytest.raises(ValueError, match="squares must be given if the variances are unknown"):
         fb.analyze(columns, trials="n", sum="s", family=family)
     assert log.plan().range[0] > 2
+
+
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("share", [0.07, 0.5])
+def test_nothing_is_said_about_lopsided_revenue(share: float) -> None:
+    """Equal arms, of which one gets 7 %: the evidence for normal rewards often suffices, and is wrong."""
+    sufficed = 0
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        arms, bought = (rng.random(8000) >= share).astype(int), rng.random(8000) < 0.05
+        rewards = np.where(bought, rng.lognormal(3.0, 1.0, 8000), 0.0)
+        found = fb.analyze({"arm": arms, "reward": rewards}, shares=[share, 1.0 - share])
+        sufficed += found.standing.reached is not None
+        if share < 0.5:
+            assert (found.guarantee, found.decided, found.confidence) == ("doubted", False, None)
+            assert "rewards need not be normal, and some arms have few of them beside the others" in " ".join(
+                repr(found).split()
+            )
+            assert "sure" not in repr(found).split("arm  ")[0]
+        assert found.hints[0].startswith("If no reward can be below some number or above another, declare them")
+    assert sufficed >= 3 if share < 0.5 else sufficed == 0
+    assert fb.analyze({"arm": arms, "reward": rewards}, shares="any", low=0, high=1e6).guarantee == "proved"
+
+
+def test_lopsided_rewards_that_are_normal() -> None:
+    """Nothing is withdrawn if they are declared to be normal, and look like it."""
+    rng = np.random.default_rng(2)
+    arms = (rng.random(3000) >= 0.07).astype(int)
+    data = {"arm": arms, "reward": rng.normal(5.0 + arms, 1.0)}
+    assert fb.analyze(data, shares="any").guarantee == "doubted"
+    assert fb.analyze(data, shares="any", family="gaussian").guarantee == "proved"
+    assert fb.analyze(data, shares="any", family=fb.Gaussian(1.0)).guarantee == "proved"
+
+
+def test_counts_that_are_guessed_are_observed_and_tested() -> None:
+    rng = np.random.default_rng(1)
+    arms = rng.integers(0, 2, 4000)
+    found = fb.analyze({"arm": arms, "reward": rng.poisson(3.0 + arms)})
+    assert (found.choice.family.kind, found.guarantee, found.decided) == ("poisson", "observed", True)
+    assert "the proof needs poisson rewards, which these are only guessed to be" in " ".join(repr(found).split())
+    assert fb.analyze({"arm": arms, "reward": rng.poisson(3.0 + arms)}, family="poisson").guarantee == "proved"
+
+
+def test_totals_do_not_show_what_a_reward_is() -> None:
+    """Equal arms and a reward of 50 in 1 % of the trials: as clicks, most of these logs would be decided."""
+    with pytest.raises(ValueError, match="family must be given if only trials and sums are known"):
+        fb.analyze({"arm": ["a", "b"], "n": [2000, 2000], "s": [1300, 750]}, trials="n", sum="s")
 
 
 def test_like_a_live_experiment() -> None:
@@ -185,7 +232,12 @@ def test_the_least_probability_of_the_log_is_said_to_be_assumed() -> None:
     found = fb.analyze({**data, "p": np.full(500, 0.5)}, probability="p")
     assert found.drift_proof is not None
     assert found.drift_proof.least.tolist() == [0.5, 0.5]
-    assert "None is declared (floor), so the least in the log, 0.5" in " ".join(repr(found).split())
+    text = " ".join(repr(found).split())
+    assert text.count("None is declared (floor), so the least in the log, 0.5, is taken for it.") == 2
+    assert "The test of the sample ratio needs a least probability that was fixed beforehand." in text
+    revenue = {**data, "reward": data["reward"] * 2.5, "p": np.full(500, 0.5)}  # which has no comparison by draws
+    assert " ".join(repr(fb.analyze(revenue, probability="p")).split()).count("None is declared (floor)") == 1
+    assert "is declared (floor)" not in repr(fb.analyze({**data, "p": np.full(500, 0.5)}, probability="p", floor=0.5))
 
 
 def test_a_mismatch_against_equal_shares() -> None:
@@ -317,7 +369,9 @@ def test_to_dict_is_json_and_has_everything() -> None:
         "confidence", "candidates", "arms", "evidence", "drift_proof", "sample_ratio", "drift", "doubts",
         "hints", "notes",
     }  # fmt: skip
-    gap = fb.analyze({"arm": ["a", "b", "c"], "n": [5, 5, 0], "s": [1, 2, 0]}, trials="n", sum="s").to_dict()
+    gap = fb.analyze(
+        {"arm": ["a", "b", "c"], "n": [5, 5, 0], "s": [1, 2, 0]}, trials="n", sum="s", family="bernoulli"
+    ).to_dict()
     assert json.dumps(gap, allow_nan=False)
     assert gap["arms"][2]["mean"] is None
     assert gap["evidence"]["score"] is None
@@ -390,7 +444,7 @@ def test_a_family_that_is_only_assumed_is_not_called_untested() -> None:
 
 def test_totals_take_no_floor() -> None:
     with pytest.raises(ValueError, match=r"floor is for logs with probabilities, got 0.1 beside totals"):
-        fb.analyze({"arm": ["a", "b"], "n": [5, 5], "s": [1, 2]}, trials="n", sum="s", floor=0.1)
+        fb.analyze({"arm": ["a", "b"], "n": [5, 5], "s": [1, 2]}, trials="n", sum="s", family="bernoulli", floor=0.1)
 
 
 def test_a_family_without_a_proof_is_refused() -> None:

@@ -20,7 +20,7 @@ def totals(trials: int, rates: list[float], **options: Any) -> fb.Analysis:
         "n": [trials] * len(rates),
         "s": [round(trials * rate) for rate in rates],
     }
-    return fb.analyze(form, trials="n", sum="s", **options)
+    return fb.analyze(form, trials="n", sum="s", family="bernoulli", **options)
 
 
 def test_two_arms_are_drawn_around_their_estimates() -> None:
@@ -114,7 +114,7 @@ def test_an_arm_without_a_click() -> None:
 
 def test_caution_if_the_log_is_doubted() -> None:
     form = {"arm": ["a", "b"], "n": [4500, 5500], "s": [450, 660]}
-    planned = fb.analyze(form, trials="n", sum="s").plan()
+    planned = fb.analyze(form, trials="n", sum="s", family="bernoulli").plan()
     assert planned.caution == "arms were not assigned as they should have been"
     assert "CAUTION: do not rely on this log" in repr(planned)
 
@@ -149,6 +149,8 @@ def test_wrong_input(options: dict[str, Any], message: str) -> None:
 
 
 def test_every_arm_needs_trials() -> None:
-    found = fb.analyze({"arm": ["a", "b", "c"], "n": [10, 10, 0], "s": [1, 2, 0]}, trials="n", sum="s")
+    found = fb.analyze(
+        {"arm": ["a", "b", "c"], "n": [10, 10, 0], "s": [1, 2, 0]}, trials="n", sum="s", family="bernoulli"
+    )
     with pytest.raises(ValueError, match="every arm must have trials in the log to plan from it, got none for 'c'"):
         found.plan()

@@ -78,7 +78,11 @@ def test_what_is_wrong_stands_out(tmp_path: Path) -> None:
             {"time": "t", "probability": "p"},
             ALL,
         ),
-        ({"arm": ["a", "b"], "n": [50, 60], "s": [5, 6]}, {"trials": "n", "sum": "s"}, ["means", "shares"]),
+        (
+            {"arm": ["a", "b"], "n": [50, 60], "s": [5, 6]},
+            {"trials": "n", "sum": "s", "family": "bernoulli"},
+            ["means", "shares"],
+        ),
     ],
 )
 def test_what_is_drawn(data: Any, options: dict[str, Any], expected: list[str]) -> None:

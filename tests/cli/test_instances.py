@@ -57,7 +57,7 @@ def agrees(found: dict[str, Any], instance: fb.Instance, delta: float) -> None:
 
 def family_for(command: str, flags: str) -> list[str]:
     """What ``plan`` needs beside these flags, which do not name a family."""
-    return ["--family", "gaussian"] if command == "plan" and "--family" not in flags else []
+    return ["--variance", "1"] if command == "plan" and not ("--family" in flags or "--variance" in flags) else []
 
 
 FLAGS = [
@@ -66,6 +66,8 @@ FLAGS = [
     ("--means 1 0.5 0 --floors 0.1", fb.Instance([1.0, 0.5, 0.0], rates=fb.rates.Constant(0.1)), 0.05),
     ("--means 1 0.5 --floors 0.7 0.2", fb.Instance([1.0, 0.5], rates=fb.rates.Constant([0.7, 0.2])), 0.05),
     ("--means 1 0.5 --variance 2 --delta 0.01", fb.Instance([1.0, 0.5], fb.Gaussian(2.0)), 0.01),
+    ("--means 1 0 --variance unknown --guess 4", fb.Instance([1.0, 0.0], fb.Gaussian(None, guess=4.0)), 0.05),
+    ("--means 1 0 --variance unknown --guess 4 1", fb.Instance([1.0, 0.0], fb.Gaussian(None, guess=[4.0, 1.0])), 0.05),
     ("--means 1 0.5 --variance 2 3 --family gaussian", fb.Instance([1.0, 0.5], fb.Gaussian([2.0, 3.0])), 0.05),
     ("--means 0.3 0.2 --family bernoulli", fb.Instance([0.3, 0.2], fb.Bernoulli()), 0.05),
     ("--means 0.3 0.2 --family poisson", fb.Instance([0.3, 0.2], fb.Poisson()), 0.05),
@@ -209,7 +211,7 @@ def test_plan_takes_labels_and_prints_what_python_prints(capsys: Capture) -> Non
     found = fb.plan([0.12, 0.10], "bernoulli", arms=["new", "old"])
     assert run(capsys, *arguments) == f"{found}\n"
     assert [arm["arm"] for arm in report(capsys, *arguments)["arms"]] == ["new", "old"]
-    wrong = complaint(capsys, "plan", "--means", "1", "0", "--family", "gaussian", "--arms", "new", "old", "other")
+    wrong = complaint(capsys, "plan", "--means", "1", "0", "--variance", "1", "--arms", "new", "old", "other")
     assert wrong == "arms must be as many as means (2), got 3"
 
 
@@ -224,7 +226,7 @@ def test_infinite_times_are_told_and_are_null_in_json(capsys: Capture) -> None:
 
 
 def test_plan_needs_a_share_for_every_arm(capsys: Capture) -> None:
-    wrong = complaint(capsys, "plan", "--means", "1", "0", "--family", "gaussian", "--floors", "1", "0")
+    wrong = complaint(capsys, "plan", "--means", "1", "0", "--variance", "1", "--floors", "1", "0")
     assert "floors must leave a share for every arm: nothing is left for 1" in wrong
 
 
@@ -322,6 +324,11 @@ def test_plan_needs_a_family(capsys: Capture) -> None:
             "family must be one of bernoulli, bounded, exponential, factorial, gaussian, linear, poisson, got 'cauchy'",
         ),
         ("--means 1 2 --family poisson --variance 2", "poisson takes no parameters, got 'variance'"),
+        ("--means 1 2 --family gaussian", "--family gaussian needs --variance: a number, one per arm, or unknown with"),
+        ("--means 1 2 --variance unknown", "guess must be given to plan, solve or simulate with unknown variances"),
+        ("--means 1 2 --variance 1 unknown", "variance must be one number, one per arm, or unknown, got '1 unknown'"),
+        ("--means 1 2 --variance 1 --guess 1", "guess is for unknown variances (variance=None), got variance 1.0"),
+        ("--means 1 2 --family bernoulli --guess 1", "--guess is for unknown variances: give --variance unknown"),
         ("--means 1 2 --variance 0", "variance must be positive, got 0.0 for arm 0"),
         ("--means 1 2 --variance 1 2 3", "variance must have one entry per arm (2), got 3"),
         (

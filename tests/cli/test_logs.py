@@ -52,6 +52,7 @@ def test_families(capsys: Capture, log: str) -> None:
     for flags, kind in (
         (["--family", "bernoulli"], "bernoulli"),
         (["--variance", "0.25"], "gaussian"),
+        (["--variance", "unknown"], "gaussian"),
         (["--low", "0", "--high", "2"], "bounded"),
     ):
         family = report(capsys, "analyze", log, *COLUMNS, *flags)["family"]

@@ -95,7 +95,7 @@ def test_simulate_draws_figures(capsys: Capture, study: Path) -> None:
 
 
 def test_simulate_tries_a_plan_out(capsys: Capture, study: Path) -> None:
-    question = ["--means", "1", "0", "--family", "gaussian", "--floors", "0.2", "--delta", "0.1"]
+    question = ["--means", "1", "0", "--variance", "1", "--floors", "0.2", "--delta", "0.1"]
     printed = run(capsys, "plan", *question, "--json")
     (study / "plan.json").write_text(printed, encoding="utf-8")
     found = json.loads(run(capsys, "simulate", "plan.json", "--quiet", "--json", "--runs", "20"))
@@ -262,7 +262,7 @@ def test_study_in_the_help_runs(capsys: Capture, study: Path) -> None:
 # Rules side by side
 
 
-RULES = ("compare", "--rules", "fair_top_two", "uniform_fair", "--means", "3", "0", "--family", "gaussian")
+RULES = ("compare", "--rules", "fair_top_two", "uniform_fair", "--means", "3", "0", "--variance", "1")
 
 
 def test_compare_runs_rules_on_an_instance(capsys: Capture, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from fairbai.charts.plans import figures
 from fairbai.planning import plan
 from fairbai.planning.expected import Forecast, trials_until_stop
 from fairbai.planning.text import trials
+from fairbai.simulation.scenario import Scenario
 
 MEANS = [0.1, 0.12, 0.1]
 HOSTILE = ["</script><script>alert(1)</script>", "%{x} & <b>bold</b>", "x" * 100]
@@ -34,6 +35,34 @@ def test_prices_and_shares() -> None:
     most = plan(fb.Instance([0.5, 0.3], fb.Bernoulli(), fb.rates.Constant([0.9, 0.05])))
     ratio = fb.price_of_fairness(most.instance).ratio
     assert math.isclose(most.proved / most.without_floors, ratio, rel_tol=1e-9)
+
+
+TIED = fb.Instance([0.5, 0.5], "bernoulli", tolerance=0.1)
+
+
+def test_the_mean_and_the_quantiles_are_those_of_the_same_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of equal arms within a tolerance the estimate is twice too long: 866, with half of them done within 401."""
+    monkeypatch.setattr(Scenario, "is_compiled", lambda self: True)
+    found = plan(TIED)
+    assert found.duration.simulated
+    assert found.duration.p50 < found.proved < 1.2 * found.duration.p50
+    assert 0.4 < found.scale < 0.6
+    assert found.heuristic < found.proved == found.without_floors
+    assert "trials are of experiments simulated with the means" in repr(found)
+    again = fb.simulate(TIED, 0.05, stopping=found.stopping, settle=True, runs=400, seed=0).stopping_time
+    assert found.proved == pytest.approx(again.mean(), rel=1e-9)
+
+
+def test_an_estimate_that_is_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Scenario, "is_compiled", lambda self: False)
+    text = repr(plan(TIED))
+    assert text.startswith("At most about 866 trials find an arm within 0.1 of the best arm")
+    assert "an approximation, up to twice too long because 2 answers are right." in text
+    assert "not proved, would take at most about 1,001." in text
+    assert "at least 150 trials on average (the lower bound where 2 answers are right)." in text
+    many = repr(plan(fb.Instance([0.5] * 25, "bernoulli", tolerance=0.1)))
+    assert "With 25 right answers there is no lower bound on the trials at delta = 0.05." in many
+    assert repr(plan(fb.Instance([0.5, 0.3], "bernoulli", tolerance=0.1))).startswith("About")
 
 
 def test_the_rule_suits_the_expected_trials() -> None:

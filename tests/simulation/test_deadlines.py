@@ -32,28 +32,45 @@ CASES: dict[str, tuple[fb.Instance, int, dict[str, Any]]] = {  # the instance, t
         {"stopping": fb.stopping.TwoSidedMixture()},
     ),
 }
+NEARLY = [0.12, 0.109, 0.1]
+QUESTIONS: dict[str, tuple[fb.Instance, int, dict[str, Any]]] = {  # other questions than the best arm, and variances
+    "Bernoulli, 0.12, 0.109, 0.1, within 10 %": (fb.Instance(NEARLY, "bernoulli", 0.1, tolerance="10%"), 3000, {}),
+    "Bernoulli, 0.12, 0.109, 0.1, control 0.109, within 0.01": (
+        fb.Instance(NEARLY, "bernoulli", 0.1, tolerance=0.01, control=1),
+        3000,
+        {},
+    ),
+    "Gaussian, means 0.1 and 0, the least": (fb.Instance([0.1, 0.0], goal="min"), 200, {}),
+    "Gaussian, means 0.1 and 0, variances unknown": (fb.Instance([0.1, 0.0], fb.Gaussian(None, guess=1.0)), 200, {}),
+    "Gaussian, means 0.55, 0, 0.51, the least of unknown variances, within 0.5": (
+        fb.Instance([0.55, 0.0, 0.51], fb.Gaussian(None, guess=[1.0, 4.0, 1.0]), goal="min", tolerance=0.5),
+        200,
+        {},
+    ),
+}
+FEW = 3_000  # runs of each in the test; the table has RUNS
 
 
 def at_deadline(name: str, runs: int = RUNS) -> fb.simulation.Runs:
     """Runs that hardly ever decide, and end with a guess."""
-    instance, trials, settings = CASES[name]
+    instance, trials, settings = (CASES | QUESTIONS)[name]
     return fb.simulate(instance, DELTA, runs=runs, seed=SEED, maximum_rounds=trials, **settings)
 
 
 @pytest.mark.long
 @pytest.mark.slow_without_jit
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", CASES | QUESTIONS)
 def test_no_confidence_is_too_large(name: str) -> None:
-    found = at_deadline(name)
-    table: Calibration = found.calibration(bins=BINS)
-    assert sum(row.runs for row in table.rows) == RUNS
+    runs = FEW if name in QUESTIONS else RUNS
+    table: Calibration = at_deadline(name, runs).calibration(bins=BINS)
+    assert sum(row.runs for row in table.rows) == runs
     assert not table.overconfident
     assert all(row.wrong <= 1.0 - row.low for row in table.rows)
 
 
 def main() -> None:
     """Print one line per case, and below it one per bin."""
-    for name, (_, trials, _) in CASES.items():
+    for name, (_, trials, _) in (CASES | QUESTIONS).items():
         found = at_deadline(name)
         stated, right = found.confidence[:, 0], found.guess_correct[:, 0]
         sure = stated >= 0.8

@@ -1,6 +1,9 @@
-"""What it costs not to know the variances: trials over those of known variances, revenue-like rewards included.
+"""What it costs not to know the variances, and what it does to rewards that are not normal.
 
-``python -m tests.stopping.test_price_of_variances`` prints the table of docs/stopping.md.
+The first is trials over those of known variances, revenue-like rewards included; the second is wrong answers for skewed
+rewards of two arms that hardly differ, where one gets many more trials than the other.
+
+``python -m tests.stopping.test_price_of_variances`` prints the tables of docs/stopping.md.
 """
 
 from __future__ import annotations
@@ -62,8 +65,44 @@ def test_price(case: Case) -> None:
     assert unknown.proved == (case.law is None)
 
 
+NEARLY_TIED = [1.001, 1.0]
+REVENUE, TIMES = fb.laws.Revenue(0.05, 1.0), fb.laws.Revenue(1.0, 1.0)  # 5 % buy; log-normal without zeros
+ROUNDS, MANY = 8000, 2000
+SHARES: dict[str, float | list[float]] = {
+    "none": 0.0,
+    "0.5, 0.5": 0.5,
+    "0.2, 0.8": [0.2, 0.8],
+    "0.1, 0.5": [0.1, 0.5],
+    "0.1, 0.9": [0.1, 0.9],
+    "0.05, 0.9": [0.05, 0.9],
+    "0.9, 0.05": [0.9, 0.05],
+}
+
+
+def lopsided(floors: float | list[float], law: fb.laws.Revenue, known: bool, runs: int) -> float:
+    """The share of runs that name the worse arm within ``ROUNDS`` trials."""
+    variances = law.variances(NEARLY_TIED)
+    family = fb.Gaussian(variances) if known else fb.Gaussian(None, guess=variances)
+    instance = fb.Instance(NEARLY_TIED, family, floors)
+    found = fb.simulate(instance, DELTA, runs=runs, seed=2, law=law, maximum_rounds=ROUNDS)
+    assert not found.proved
+    return float((~found.censored & ~found.correct).mean())
+
+
+@pytest.mark.long
+@pytest.mark.slow_without_jit
+def test_unequal_shares_of_revenue_exceed_delta() -> None:
+    """What docs/stopping.md says of rewards that the proof does not cover."""
+    assert lopsided(SHARES["0.05, 0.9"], REVENUE, known=False, runs=200) > 1.5 * DELTA
+    assert lopsided(SHARES["0.5, 0.5"], REVENUE, known=False, runs=200) < DELTA
+
+
 def main() -> None:
     """Print one line per case."""
+    for floors in SHARES:
+        laws = {"revenue": REVENUE, "log-normal": TIMES}
+        cells = [lopsided(SHARES[floors], law, known, MANY) for law in laws.values() for known in (True, False)]
+        print(f"floors {floors:<10} wrong: " + "  ".join(f"{cell:.2%}" for cell in cells), flush=True)
     for case in CASES:
         known, unknown = case.simulated(known=True), case.simulated(known=False)
         (first, width), (second, other) = (mean_and_ci95(runs.stopping_time[:, 0]) for runs in (known, unknown))

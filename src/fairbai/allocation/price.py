@@ -32,23 +32,38 @@ class PriceOfFairness:
 
 
 def lower_bound(instance: Instance, delta: float) -> float:
-    """T*_p kl(delta, 1 - delta): no fair rule that errs with probability at most delta needs fewer trials on average.
+    """No fair rule that errs with probability at most delta needs fewer trials on average.
 
-    Where several answers are right, because there is a tolerance or a control, this is so for small delta: the ratio of
-    the trials to log(1 / delta) is at least T*_p in the limit.
+    It is T*_p kl(delta, 1 - delta) or, with m right answers, which a tolerance or a control allows, T*_p times
+    kl((1 - delta) / m, delta): docs/tolerance.md has the proof.
 
     Example:
         >>> import fairbai as fb
         >>> round(fb.lower_bound(fb.Instance([1.0, 0.0]), delta=0.05), 3)
         21.2
+        >>> round(fb.lower_bound(fb.Instance([0.5, 0.5], "bernoulli", tolerance=0.1), delta=0.05), 1)  # both are right
+        150.8
     """
-    delta = confidence(delta)
-    information = (1.0 - 2.0 * delta) * (math.log1p(-delta) - math.log(delta))
     found = solve(instance)
     time = found.characteristic_time
     if instance.family.structured and math.isfinite(time):
         time *= max(0.0, 1.0 - found.duality_gap)  # so that it is a bound, however close to the optimum the shares are
-    return time * information
+    needed = information(delta, len(instance.acceptable))
+    return time * needed if math.isfinite(time) else time
+
+
+def information(delta: float, right: int = 1) -> float:
+    """kl((1 - delta) / right, delta): what every experiment must learn where so many answers are right, in nats.
+
+    With one right answer it is kl(delta, 1 - delta). Where (1 - delta) / right is at most delta it is 0: guess.
+    """
+    delta = confidence(delta)
+    least = (1.0 - delta) / right  # how likely the most likely right answer is at least
+    if right == 1:
+        return (1.0 - 2.0 * delta) * (math.log1p(-delta) - math.log(delta))
+    if least <= delta:
+        return 0.0
+    return least * math.log(least / delta) + (1.0 - least) * (math.log1p(-least) - math.log1p(-delta))
 
 
 def price_of_fairness(instance: Instance) -> PriceOfFairness:

@@ -131,6 +131,9 @@ def solve_batch(
 ) -> AllocationBatch:
     """The optimal allocations of many instances with the same number of arms.
 
+    They are those of the plain question, which arm has the largest mean: for a tolerance, goal="min" or a control,
+    ``solve`` an ``Instance`` for each.
+
     Args:
         means: One row per instance.
         rates: A rate or its JSON form, applied to every row, or floors: one number, one per arm, or a matrix like

@@ -13,6 +13,7 @@ from fairbai.analysis.family import Choice
 from fairbai.analysis.log import moment
 from fairbai.analysis.ratio import RatioCheck
 from fairbai.experiment.doubts import Doubt
+from fairbai.problems import Gaussian
 from fairbai.problems.checks import Array
 from fairbai.problems.question import Question
 from fairbai.stopping import Mixture
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from fairbai.analysis.next_plan import NextPlan
 
 Guarantee = Literal["proved", "observed", "doubted"]
+LOPSIDED = 4.0  # times the trials of another arm, from which on skewed rewards mislead: docs/stopping.md
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,9 +134,20 @@ class Analysis:
         return self.drift is not None and self.drift.drifted
 
     @property
+    def lopsided(self) -> bool:
+        """Whether trials are so unequal that evidence for normal rewards misleads if they are not, which nobody knows.
+
+        The mean of a few skewed rewards most often lies on one side of the truth, so that an arm with few of them looks
+        worse, or better, than it is. With as many trials for the other arm, the two errors are alike.
+        """
+        trials = self.arms.trials[self.arms.trials > 0.0]
+        normal = self.choice.proved or not isinstance(self.choice.family, Gaussian)
+        return not normal and bool(trials.max() > LOPSIDED * trials.min())
+
+    @property
     def guarantee(self) -> Guarantee:
         """What holds of the confidence: it is "proved"; or only "observed"; or "doubted"."""
-        if self.doubts or self.mismatched or self.drifted:
+        if self.doubts or self.mismatched or self.drifted or self.lopsided:
             return "doubted"
         return "proved" if self.choice.proved else "observed"
 

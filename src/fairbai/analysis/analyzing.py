@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -133,9 +133,11 @@ def _of_log(log: Log, found: Moments, choice: Choice, declared: Declared) -> Ana
     shares = declared_shares(declared.shares, log.labels)
     least = least_of(log, declared.floor)
     ratio = check_ratio(log, shares, least, "assumed" if declared.shares is None else "declared", HALF, looks)
+    if ratio is not None and least is not None and declared.floor is None:
+        ratio = replace(ratio, assumed=float(least.min()))
     doubts = Doubts(choice.family, len(log.labels), HALF)
     advice: tuple[str, ...] = ()
-    if choice.proved:  # else nothing is declared that rewards could contradict
+    if choice.proved or choice.family.code != GAUSSIAN_UNKNOWN:  # else nothing is said that rewards could contradict
         doubts.observe_rows(log.arms, values, None if replay.reached is None else replay.reached.trial)
         advice = tuple(f"{hint}." for hint in doubts.hints(replay.reached is not None))
     drift_proof = _drift_proof(log, values, choice, declared, question, least, looks)
@@ -167,8 +169,6 @@ def _of_totals(totals: Totals, found: Moments, choice: Choice, declared: Declare
     squares = None
     if isinstance(choice.family, Bounded | Gaussian) and totals.squares is not None:
         squares = choice.family.check_squares(totals.trials, sums, totals.squares)
-    elif choice.family.code == GAUSSIAN_UNKNOWN:
-        raise ValueError("squares must be given if the variances are unknown: name the column of the sums of squares")
     replay.count_totals(totals.trials, sums, squares)
     shares = declared_shares(declared.shares, totals.labels)
     ratio = check_ratio(totals, shares, None, "assumed" if declared.shares is None else "declared", HALF, ())

@@ -8,6 +8,7 @@ import numpy as np
 
 from fairbai.analysis.log import Log, Totals
 from fairbai.kernels.doubts import MIN_ZEROS
+from fairbai.kernels.families import GAUSSIAN_UNKNOWN
 from fairbai.problems import Bernoulli, Bounded, Gaussian, Poisson
 from fairbai.problems.checks import Array
 from fairbai.problems.families import Family
@@ -15,6 +16,9 @@ from fairbai.problems.short_forms import FamilyForm
 
 FITS = 0.2  # by how much the variance of counts may be off from their mean, beside chance
 CHANCE = 3.0  # standard errors
+MAX_CHANCE = 5.0  # standard errors, where a proof is at stake
+SKEWED = 0.5  # a skewness that is not that of normal rewards
+OBSERVED = "so what follows is observed, not proved"
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +32,8 @@ class Moments:
         binary: Whether all rewards are 0 or 1, as far as one can tell.
         whole: Whether all of them are whole numbers from 0.
         zeros: The largest share that zeros have among the rewards of an arm; 0 if only sums are known.
+        skewness: The largest skewness of the rewards of an arm, on either side, beyond what chance gives normal
+            rewards; 0 if only sums are known.
     """
 
     counts: Array
@@ -36,6 +42,7 @@ class Moments:
     binary: bool
     whole: bool
     zeros: float = 0.0
+    skewness: float = 0.0
 
     @property
     def variance(self) -> float:
@@ -82,7 +89,16 @@ def moments(log: Log | Totals) -> Moments:
     binary = bool(((log.rewards == 0.0) | (log.rewards == 1.0)).all())
     whole = bool(((log.rewards >= 0.0) & (log.rewards == np.floor(log.rewards))).all())
     zeros = float((np.bincount(log.arms, log.rewards == 0.0, arms) / np.maximum(1.0, counts)).max())
-    return Moments(counts, means, squares, binary, whole, zeros)
+    return Moments(counts, means, squares, binary, whole, zeros, _skewness(log, counts, means, squares))
+
+
+def _skewness(log: Log, counts: Array, means: Array, squares: Array) -> float:
+    """How skewed the rewards of an arm are, less ``MAX_CHANCE`` standard errors of the skewness of normal rewards."""
+    several = squares > 0.0
+    spread = np.sqrt(np.where(several, squares, 1.0) / np.maximum(1.0, counts))
+    cubes = np.bincount(log.arms, ((log.rewards - means[log.arms]) / spread[log.arms]) ** 3, counts.size)
+    beyond = np.abs(cubes) / np.maximum(1.0, counts) - MAX_CHANCE * np.sqrt(6.0 / np.maximum(1.0, counts))
+    return float(max(0.0, *np.where(several, beyond, 0.0)))
 
 
 def _of_totals(totals: Totals) -> Moments:
@@ -110,23 +126,24 @@ def chosen(found: Moments, family: FamilyForm, low: Any = None, high: Any = None
         if low is None or high is None:
             raise ValueError("low and high must be given together: the least and the largest possible reward")
         return Choice(Bounded(low, high), False, "as declared")
-    if family == "gaussian":  # without a variance, which nobody knows
-        return unknown_variance(found, False, "as declared, without a variance")
-    if family is not None:
-        return Choice(Family.of(family), False, "as declared")
-    return guess(found)
+    if family is None:
+        return guess(found)
+    declared = Gaussian(variance=None) if family == "gaussian" else Family.of(family)  # nobody knows the variance
+    if declared.code == GAUSSIAN_UNKNOWN:
+        return unknown_variance(found, False, "as declared, without a variance", declared)
+    return Choice(declared, False, "as declared")
 
 
 def guess(found: Moments) -> Choice:
     """The family that the rewards look like."""
-    if found.binary:
-        reason = "all rewards are 0 or 1" if found.squares is not None else "sums are whole and at most the trials"
-        return Choice(Bernoulli(), True, f"because {reason}")
     if found.squares is None:
+        clicks = ", such as 'bernoulli' if every reward is 0 or 1" if found.binary else ""
         raise ValueError(
-            "family must be given if only trials and sums are known, and the sums are not those of rewards 0 and 1: "
-            "name the column of the sums of squares, declare low and high, or a family"
+            "family must be given if only trials and sums are known: they do not show what a reward is; "
+            f"name the column of the sums of squares, declare low and high, or a family{clicks}"
         )
+    if found.binary:
+        return Choice(Bernoulli(), True, "because all rewards are 0 or 1")
     if not found.variance > 0.0:
         raise ValueError(f"rewards must differ: all those of an arm are the same, such as {found.means[0]:g}")
     if not found.whole:
@@ -135,19 +152,24 @@ def guess(found: Moments) -> Choice:
     chance = CHANCE * math.sqrt(2.0 / found.counts.sum())
     counts = "because all rewards are whole numbers from 0, with a variance of"
     if abs(ratio - 1.0) <= FITS + chance:
-        return Choice(Poisson(), True, f"{counts} {ratio:.2f} times their mean, as counts have")
+        reason = f"{counts} {ratio:.2f} times their mean, as counts have; that they are Poisson is only assumed"
+        return Choice(Poisson(), True, f"{reason}, {OBSERVED}", proved=False)
     return unknown_variance(found, True, f"{counts} {ratio:.3g} times their mean, unlike Poisson counts")
 
 
-def unknown_variance(found: Moments, guessed: bool, reason: str) -> Choice:
-    """Gaussian rewards whose variances are unknown: proved if somebody says that they are normal, and few are 0."""
+def unknown_variance(found: Moments, guessed: bool, reason: str, family: Family | None = None) -> Choice:
+    """Gaussian rewards of unknown variances: proved if somebody says that they are normal, and they look like it."""
+    family = Gaussian(variance=None) if family is None else family
+    if found.squares is None:
+        raise ValueError("squares must be given if the variances are unknown: name the column of the sums of squares")
     if not found.variance > 0.0:
-        raise ValueError("variance must be given: the sums of squares are missing, or all rewards of an arm are equal")
-    observed = "so what follows is observed, not proved"
+        raise ValueError("variance must be given if all rewards of every arm are equal")
     if found.zeros >= MIN_ZEROS:
-        reason = f"{reason}; up to {100 * found.zeros:.0f} % in an arm are 0, unlike normal rewards, {observed}"
+        reason = f"{reason}; up to {100 * found.zeros:.0f} % in an arm are 0, unlike normal rewards, {OBSERVED}"
+    elif found.skewness > SKEWED:
+        reason = f"{reason}; those of an arm are skewed, unlike normal rewards, {OBSERVED}"
     elif guessed:
-        reason = f"{reason}; that they are normal is only assumed, {observed}"
+        reason = f"{reason}; that they are normal is only assumed, {OBSERVED}"
     else:
-        return Choice(Gaussian(variance=None), guessed, reason)
-    return Choice(Gaussian(variance=None), guessed, reason, proved=False)
+        return Choice(family, guessed, reason)
+    return Choice(family, guessed, reason, proved=False)

@@ -17,7 +17,7 @@ from fairbai.analysis.sentences import reasons
 from fairbai.experiment.defaults import checked_seed
 from fairbai.planning.duration import trials_at
 from fairbai.planning.expected import Forecast
-from fairbai.planning.plan import Plan, plan, suited
+from fairbai.planning.plan import Plan, planned, suited
 from fairbai.planning.text import count, trials
 from fairbai.problems import Bounded, Gaussian, Instance
 from fairbai.problems.checks import Array, confidence, number, whole
@@ -132,7 +132,7 @@ def plan_next(
     Example:
         >>> import fairbai as fb
         >>> log = {"arm": ["a", "b"], "n": [2000, 2000], "clicks": [200, 240]}
-        >>> found = plan_next(fb.analyze(log, trials="n", sum="clicks"), rates=0.2)
+        >>> found = plan_next(fb.analyze(log, trials="n", sum="clicks", family="bernoulli"), rates=0.2)
         >>> low, middle, high = found.range
         >>> low < found.at_estimates.proved < high
         True
@@ -198,7 +198,7 @@ def _at_estimates(found: "Analysis", rates: Rate, delta: float, per_day: float |
     best = means.max() if found.question.goal == "max" else means.min()
     if found.question.exact and (means == best).sum() > 1:
         return None
-    return plan(_instance(found, means, rates), delta=delta, arms=found.arms.labels, per_day=per_day)
+    return planned(_instance(found, means, rates), delta, found.arms.labels, per_day, simulate=False)  # as the draws
 
 
 # --- in words ---------------------------------------------------------------------------------------------------
@@ -212,13 +212,16 @@ def _described(found: NextPlan) -> str:
         lines.append("Two arms tie for the best in the log: if that is the truth, an experiment never ends.")
     else:
         expected = found.at_estimates.proved
-        lines.append(f"If the observed means are the true ones: about {trials(expected)}{_days(found, expected)}.")
+        about = "at most about" if found.at_estimates.too_long else "about"
+        lines.append(f"If the observed means are the true ones: {about} {trials(expected)}{_days(found, expected)}.")
     ends = [f"{count(end)}{_days(found, end)}" for end in (middle, high)]
     lines.append(
         f"But the log knows them only roughly. Over {len(found.draws)} sets of means that fit the log, one experiment "
         f"in ten ends within {trials(low)}{_days(found, low)}, half within {ends[0]} and nine in ten within {ends[1]}. "
         "That includes the luck of the experiment itself."
     )
+    if not found.question.exact:
+        lines.append("Where several answers are right, experiments are shorter than that, some of them half as long.")
     if found.beyond > 0.0:
         many, most = _share(found.beyond), trials(found.limit)
         lines.append(f"In {many} of the cases it takes more than {most}: the arms are too close to be worth it.")

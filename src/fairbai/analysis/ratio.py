@@ -30,6 +30,7 @@ class RatioCheck:
         found: After how many trials the mismatch was first evident; None if it never was.
         level: The probability of a false alarm, ever.
         path: The logarithm of the e-value at every look.
+        assumed: The least probability in the log, if the test had to take it for one that was fixed beforehand.
     """
 
     source: Source
@@ -40,6 +41,7 @@ class RatioCheck:
     found: int | None
     level: float
     path: tuple[float, ...]
+    assumed: float | None = None
 
     @property
     def mismatch(self) -> bool:

@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from fairbai.analysis.drift import Change
-from fairbai.problems import Bernoulli
+from fairbai.problems import Bernoulli, Gaussian
 
 if TYPE_CHECKING:
     from fairbai.analysis.analysis import Analysis
@@ -67,6 +67,8 @@ def reasons(found: "Analysis") -> str:
         parts.append("rewards changed over time")
     if found.doubts:
         parts.append("rewards contradict the family")
+    if found.lopsided:
+        parts.append("rewards need not be normal, and some arms have few of them beside the others")
     return listed(parts)
 
 
@@ -89,12 +91,14 @@ def sample_ratio(found: "Analysis") -> list[str]:
         "logged": "the logged probabilities",
     }[ratio.source]
     figures = f"e-value {exponential(ratio.log_e_value)}, p-value {small(ratio.p_value)}"
+    least = [] if ratio.assumed is None else [_assumed(ratio.assumed, "The test of the sample ratio")]
     if not ratio.mismatch:
-        return [f"Sample ratio: nothing speaks against {against} ({figures})."]
+        return [f"Sample ratio: nothing speaks against {against} ({figures}).", *least]
     evident = "" if ratio.found is None or len(ratio.path) < 2 else f", evident after {at(found, ratio.found)}"
     lines = [
         f"SAMPLE-RATIO MISMATCH: {_worst(found)} ({figures}{evident}). Tested against {against}.",
         "Visitors were lost, doubled or redirected, or the shares were others. Find out which before you compare arms.",
+        *least,
     ]
     if ratio.source == "assumed":
         lines.append("If the shares were meant to differ, declare them (shares); 'any' is for rules that adapt.")
@@ -153,7 +157,7 @@ def guarantee(found: "Analysis") -> list[str]:
     if found.guarantee == "doubted":
         lines = [f"If every arm kept its mean: no statement, because {reasons(found)}."]
     elif found.guarantee == "observed":
-        lines = ["If every arm kept its mean: observed, not proved: the proof needs normal rewards."]
+        lines = [f"If every arm kept its mean: observed, not proved: {_needs(found)}."]
     else:
         kind = found.choice.family.kind
         lines = [
@@ -164,6 +168,16 @@ def guarantee(found: "Analysis") -> list[str]:
     return [*lines, tuning(found)]
 
 
+def _needs(found: "Analysis") -> str:
+    """What the proof needs that is not known, and what may happen without it."""
+    if not isinstance(found.choice.family, Gaussian):
+        return f"the proof needs {found.choice.family.kind} rewards, which these are only guessed to be"
+    return (
+        "the proof needs normal rewards. With skewed ones, such as revenue, answers may be wrong several times as "
+        "often as stated where the trials of the arms are unequal"
+    )
+
+
 def _whatever_the_drift(found: "Analysis", sure: str) -> list[str]:
     proof = found.drift_proof
     if proof is None:
@@ -172,11 +186,16 @@ def _whatever_the_drift(found: "Analysis", sure: str) -> list[str]:
         return ["Whatever the drift: no statement, because arms were not drawn with the logged probabilities."]
     lines = [f"Whatever the drift: proved with probability {sure} if arms were drawn with the logged probabilities."]
     if not proof.declared:
-        lines.append(
-            "This needs a least probability that was fixed beforehand. None is declared (floor), so the least in the "
-            f"log, {float(proof.least.min()):g}, is taken for it."
-        )
+        lines.append(_assumed(float(proof.least.min()), "This"))
     return lines
+
+
+def _assumed(least: float, what: str) -> str:
+    """That the least probability in the log is taken for a floor."""
+    return (
+        f"{what} needs a least probability that was fixed beforehand. None is declared (floor), so the least in the "
+        f"log, {least:g}, is taken for it."
+    )
 
 
 def drift_proof(found: "Analysis") -> list[str]:

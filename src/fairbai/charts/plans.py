@@ -35,11 +35,14 @@ def price_figure(found: Plan) -> Figure:
             "mode": "lines",
             "name": name,
             "x": [percent(x) for x, *_ in curve],
-            "y": [row[column] for row in curve],
+            "y": [factor * row[column] for row in curve],
             "line": {"color": color, "width": 2, "dash": dash},
             "hovertemplate": "%{y:,.0f} trials",
         }
-        for name, column, color, dash in (("proved stop", 1, BLUE, "solid"), ("heuristic stop", 2, GREY, "dash"))
+        for name, column, color, dash, factor in (
+            ("proved stop", 1, BLUE, "solid", found.scale),
+            ("heuristic stop", 2, GREY, "dash", found.scale if len(found.instance.acceptable) > 1 else 1.0),
+        )
     ]
     data.append(
         {

@@ -19,7 +19,8 @@ def print_comparison(options: argparse.Namespace) -> None:
     form, rules = question(options), rules_named(options.rules)
     given = (form["means"], form.get("family"), form.get("rates"), form.get("delta", 0.05), form.get("arms"))
     planned = plan(*given, **asked_of(form))
-    horizon = math.ceil(HORIZON * planned.proved) if options.horizon is None else options.horizon
+    estimate = planned.proved / planned.scale  # without simulation: the same whatever is compiled
+    horizon = math.ceil(HORIZON * estimate) if options.horizon is None else options.horizon
     found = compare_rules(
         planned.instance,
         rules,

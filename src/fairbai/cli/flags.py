@@ -39,6 +39,22 @@ def add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--control", metavar="LABEL", help="the arm that another must beat by more than the tolerance")
 
 
+def add_variance(parser: argparse._ActionsContainer) -> None:
+    """For commands with Gaussian rewards: how much they vary."""
+    parser.add_argument("--variance", nargs="+", metavar="V", help="of Gaussian rewards: one, one per arm, or unknown")
+
+
+def variance_of(texts: list[str]) -> float | list[float] | None:
+    """The variance that ``2``, ``1 4`` or ``unknown`` stands for; None if it is unknown."""
+    if texts == ["unknown"]:
+        return None
+    try:
+        numbers = [float(text) for text in texts]
+    except ValueError:
+        raise ValueError(f"variance must be one number, one per arm, or unknown, got {' '.join(texts)!r}") from None
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
 def tolerance_of(text: str) -> float | str:
     """The tolerance that ``0.01`` or ``10%`` stands for."""
     try:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fairbai.cli.factors import add_factors
-from fairbai.cli.flags import add_json, add_question, add_quiet
+from fairbai.cli.flags import add_json, add_question, add_quiet, add_variance
 from fairbai.cli.logs import COLUMNS, KNOWN, add_columns
 
 FAMILY_HELP = """
@@ -14,13 +14,15 @@ the reward family says what a reward is:
   bernoulli      clicks, conversions and other rewards of 0 or 1
   poisson        counts
   exponential    waiting times
-  gaussian       measurements with a known noise level: give its --variance
+  bounded        any numbers from 0 to 1 (for another interval, use --file)
+  gaussian       measurements: give the --variance of one, or --variance unknown and a --guess of it (the proof does
+                 not use the guess)
 """
 FILE_HELP = """
 a file for --file may have any of these keys:
   arms = ["new", "old", "plain"]
   means = [1.0, 0.5, 0.0]
-  family = { kind = "gaussian", variance = 2.0 }
+  family = { kind = "gaussian", variance = 2.0 }   # or variance = "unknown", guess = 2.0
   rates = 0.1       # or [0.1, 0.2, 0.3], { new = 0.3 }, { kind = "inverse_gap", p0 = 0.7 }
   delta = 0.05
   tolerance = 0.1   # or "10%": how far from the best the answer may be
@@ -38,6 +40,7 @@ SOLVE_EXAMPLES = """examples:
 PLAN_EXAMPLES = """examples:
   fairbai plan --means 0.12 0.10 0.09 --family bernoulli --floors 0.2 --per-day 5000
   fairbai plan --means 2 1 0 --variance 1 4 4 --rates softmax --p0 0.6 --temperature 2
+  fairbai plan --means 2 1 0 --variance unknown --guess 4
   fairbai plan --means 0.12 0.10 --arms new old --family bernoulli --json > plan.json
   fairbai plan --means 0.10 0.10 0.09 --family bernoulli --floors 0.1 --tolerance 10%
   fairbai plan --means 210 200 --arms new old --variance 900 --goal min --tolerance 5 --control old
@@ -64,8 +67,9 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--file", type=Path, metavar="TOML", help="read the instance from a file; flags override it")
     parser.add_argument("--means", type=float, nargs="+", metavar="MEAN", help="the mean reward of every arm")
     parser.add_argument("--arms", nargs="+", metavar="LABEL", help="labels of the arms (default: their numbers)")
-    parser.add_argument("--family", metavar="NAME", help="bernoulli, poisson, exponential or gaussian")
-    parser.add_argument("--variance", type=float, nargs="+", metavar="V", help="of Gaussian arms: one, or one per arm")
+    parser.add_argument("--family", metavar="NAME", help="bernoulli, bounded, poisson, exponential or gaussian")
+    add_variance(parser)
+    parser.add_argument("--guess", type=float, nargs="+", metavar="V", help="of unknown variances: one, or one per arm")
     parser.add_argument(
         "--floors",
         nargs="+",

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from fairbai.cli.flags import add_json, add_question, add_quiet, tolerance_of
+from fairbai.cli.flags import add_json, add_question, add_quiet, add_variance, tolerance_of, variance_of
 from fairbai.cli.printing import print_json
 
 ANALYZE_EXAMPLES = """examples:
@@ -12,7 +12,7 @@ ANALYZE_EXAMPLES = """examples:
   fairbai analyze log.csv --arm variant --reward bought --time t --shares A=0.5,B=0.5 --html report.html
   fairbai analyze log.parquet --arm variant --reward revenue --low 0 --high 500 --probability p --floor 0.1
   fairbai analyze log.csv --arm variant --reward seconds --goal min --tolerance 5%
-  fairbai analyze totals.csv --arm variant --trials visitors --sum bought --json
+  fairbai analyze totals.csv --arm variant --trials visitors --sum bought --family bernoulli
 
 a log is a CSV or Parquet file with one row per trial:
   t,variant,p,bought
@@ -53,9 +53,7 @@ def add_analyze(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("log", type=Path, help="the log: a CSV or Parquet file")
     add_columns(parser)
     parser.add_argument("--family", metavar="NAME", help="what a reward is (default: guessed from the rewards)")
-    parser.add_argument(
-        "--variance", type=float, nargs="+", metavar="V", help="of Gaussian rewards: one, or one per arm"
-    )
+    add_variance(parser)
     parser.add_argument("--delta", type=float, default=0.05, help="probability of a wrong answer (default 0.05)")
     add_question(parser)
     parser.add_argument(
@@ -126,7 +124,7 @@ def _family(options: argparse.Namespace) -> Any:
         return options.family
     if options.family not in (None, "gaussian"):
         raise ValueError(f"variance is for Gaussian rewards, got --family {options.family} beside it")
-    return {"kind": "gaussian", "variance": variance[0] if len(variance) == 1 else variance}
+    return {"kind": "gaussian", "variance": variance_of(variance)}
 
 
 def _numbers(name: str, text: str) -> dict[str, float] | list[float]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fairbai.cli.factors import factors_given, shares_of_levels
-from fairbai.cli.flags import tolerance_of
+from fairbai.cli.flags import tolerance_of, variance_of
 from fairbai.problems.factor_forms import KEYS as FACTOR_KEYS
 from fairbai.problems.factor_forms import written_out
 from fairbai.problems.factors import Factorial
@@ -60,9 +60,14 @@ def _read(file: Path) -> dict[str, Any]:
 def _family_given(options: argparse.Namespace, form: dict[str, Any]) -> Any:
     """The family that the flags describe, if they do."""
     if options.variance is None:
+        if options.guess is not None:
+            raise ValueError("--guess is for unknown variances: give --variance unknown beside it")
+        if options.family == "gaussian":
+            raise ValueError("--family gaussian needs --variance: a number, one per arm, or unknown with a --guess")
         return options.family
     given = form.get("family", "gaussian") if options.family is None else options.family
-    return {**({"kind": given} if isinstance(given, str) else given), "variance": _one_or_all(options.variance)}
+    family = {**({"kind": given} if isinstance(given, str) else given), "variance": variance_of(options.variance)}
+    return family if options.guess is None else {**family, "guess": _one_or_all(options.guess)}
 
 
 def rates_given(options: argparse.Namespace, labels: list[str] | None, factorial: bool = False) -> Any:

@@ -47,6 +47,9 @@ def print_solution(options: argparse.Namespace) -> None:
         levels = {one.arms for one in family.effects if one.factor in family.factors}
     groups = instance.rates.to_dict().get("groups", ())
     _print_groups(report, [group for group in groups if tuple(sorted(group["arms"])) not in levels], labels)
+    right = len(instance.acceptable)
+    most = "at most about, " if right > 1 else ""
+    among = f" and {right} right answers" if right > 1 else ""
     bound = f"at most {report['price_upper_bound']:.4g}"
     print_table(
         None,
@@ -55,8 +58,8 @@ def print_solution(options: argparse.Namespace) -> None:
             ["T*_p", f"{report['characteristic_time']:.6g}", "with floors"],
             ["price of fairness", f"{report['price_of_fairness']:.4f}", f"T*_p / T*, {bound}"],
             ["duality gap", f"{report['duality_gap']:.1e}", "certified, relative"],
-            ["lower bound", f"{report['lower_bound']:,.1f}", f"trials on average for delta = {delta:g}"],
-            ["expected trials", count(report["expected_trials"]), ESTIMATE_NOTE],
+            ["lower bound", f"{report['lower_bound']:,.1f}", f"trials on average for delta = {delta:g}{among}"],
+            ["expected trials", count(report["expected_trials"]), f"{most}{ESTIMATE_NOTE}"],
         ],
     )
 
@@ -107,7 +110,7 @@ def _add_estimate(report: dict[str, Any], instance: Instance) -> None:
 
 def print_next_plan(options: argparse.Namespace) -> None:
     """Print how many trials an experiment will take whose means come from a log."""
-    for name in ("means", "arms", "file", *FACTOR_KEYS):
+    for name in ("means", "arms", "file", "guess", *FACTOR_KEYS):
         if getattr(options, name) is not None:
             raise ValueError(f"--{name} and --from cannot be given together: the log has the arms and their means")
     _check_per_day(options)

@@ -103,7 +103,7 @@ def _analyze() -> None:
     log = {"arm": [0, 1, 1], "reward": [0, 1, 1], "probability": [0.5, 0.5, 0.5]}
     analyze(log, family="poisson")
     analyze(log, probability="probability").plan()
-    analyze({"arm": [0, 1], "trials": [9, 9], "sum": [1, 2]}, trials="trials", sum="sum")
+    analyze({"arm": [0, 1], "trials": [9, 9], "sum": [1, 2]}, trials="trials", sum="sum", family="bernoulli")
 
 
 def _plan(instance: Any) -> None:

@@ -46,8 +46,10 @@ class Duration:
         return self.runs > 0
 
 
-def duration(instance: Instance, stopping: StoppingRule, delta: float, fair: Allocation, expected: float) -> Duration:
-    """The quantiles for an experiment with the default sampling rule.
+def duration(
+    instance: Instance, stopping: StoppingRule, delta: float, fair: Allocation, expected: float
+) -> tuple[Duration, float]:
+    """The quantiles for an experiment with the default sampling rule, and the mean, from the same experiments.
 
     Args:
         instance: The means, as they are guessed, with family and floors.
@@ -62,8 +64,15 @@ def duration(instance: Instance, stopping: StoppingRule, delta: float, fair: All
         found = scenario.simulate(0, runs) if scenario.is_compiled() else None
         if found is not None and float(found.censored.mean()) < 1.0 - LEVELS[-1]:
             low, middle, high = np.quantile(found.stopping_time[:, 0], LEVELS, method="inverted_cdf")
-            return Duration(float(low), float(middle), float(high), runs)
-    return approximate(instance, fair, expected)
+            return Duration(float(low), float(middle), float(high), runs), float(found.stopping_time.mean())
+    return estimated(instance, stopping, delta, fair, expected)
+
+
+def estimated(
+    instance: Instance, _stopping: StoppingRule, _delta: float, fair: Allocation, expected: float
+) -> tuple[Duration, float]:
+    """The same without simulation."""
+    return approximate(instance, fair, expected), expected
 
 
 def _work(instance: Instance) -> float:

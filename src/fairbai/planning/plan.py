@@ -9,7 +9,7 @@ import numpy as np
 
 from fairbai.allocation import Allocation, PriceOfFairness, lower_bound, price_of_fairness, solve
 from fairbai.experiment.defaults import default_sampling
-from fairbai.planning.duration import Duration, duration
+from fairbai.planning.duration import Duration, duration, estimated
 from fairbai.planning.expected import Forecast, design_trials
 from fairbai.planning.levels import levels_of
 from fairbai.planning.text import described
@@ -40,6 +40,9 @@ class Plan:
         proved: Expected trials with ``stopping``.
         without_floors: Expected trials with ``stopping`` if there were no floors.
         duration: Quantiles of the trials with ``stopping``.
+        scale: The mean of simulated experiments over the estimate without noise; expected trials with
+            ``stopping`` are scaled by it, so that they and the quantiles are of the same experiments. It is 1 where
+            none were simulated.
     """
 
     instance: Instance
@@ -53,6 +56,7 @@ class Plan:
     proved: float
     without_floors: float
     duration: Duration
+    scale: float = 1.0
 
     @property
     def best(self) -> str | int:
@@ -68,6 +72,11 @@ class Plan:
     def price(self) -> PriceOfFairness:
         """The price of fairness as a ratio of characteristic times."""
         return price_of_fairness(self.instance)
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the expected trials are an upper estimate: several answers are right, and none was simulated."""
+        return len(self.instance.acceptable) > 1 and not self.duration.simulated
 
     @property
     def trials(self) -> dict[str, float]:
@@ -219,6 +228,13 @@ def plan(
         instance = Instance(means, family, rates, asked.tolerance, asked.goal, asked.control)
     if per_day is not None:
         per_day = number("per_day", per_day, math.ulp(0.0), 1e300, "positive")
+    return planned(instance, delta, labels, per_day)
+
+
+def planned(
+    instance: Instance, delta: float, labels: tuple[str | int, ...], per_day: float | None, simulate: bool = True
+) -> Plan:
+    """The plan of an instance; without simulations it is only estimated, however short its experiments are."""
     fair, free = solve(instance), solve(instance.with_rates(None))
     _check_decidable(instance, fair, free, labels)
     heuristic = Forecast(instance, Heuristic(), delta).trials(fair.characteristic_time)
@@ -226,8 +242,13 @@ def plan(
     forecast = Forecast(instance, stopping, delta)
     proved = forecast.trials(fair.characteristic_time)
     without_floors = min(proved, forecast.trials(free.characteristic_time))
-    quantiles = duration(instance, stopping, delta, fair, proved)
-    return Plan(instance, delta, labels, per_day, fair, free, stopping, heuristic, proved, without_floors, quantiles)
+    last = duration if simulate else estimated
+    quantiles, mean = last(instance, stopping, delta, fair, proved)
+    scale = mean / proved
+    if len(instance.acceptable) > 1:  # where estimates of both stops are too long, but not by the same factor
+        heuristic = last(instance, Heuristic(), delta, fair, heuristic)[1]
+    estimates = (heuristic, scale * proved, scale * without_floors)
+    return Plan(instance, delta, labels, per_day, fair, free, stopping, *estimates, quantiles, scale)
 
 
 def _check_decidable(instance: Instance, fair: Allocation, free: Allocation, labels: tuple[Any, ...]) -> None:

@@ -21,11 +21,12 @@ def _sentences(plan: "Plan") -> list[str]:
     price, sure = plan.price, 100 * (1 - plan.delta)
     asked = plan.instance.question.asked(plan.labels)
     floors = trials(math.ceil(plan.proved) - math.ceil(plan.without_floors))
+    about = "At most about" if plan.too_long else "About"
     return [
-        f"About {trials(plan.proved)}{_days(plan, plan.proved)} find {asked} with {sure:g} % confidence,",
+        f"{about} {trials(plan.proved)}{_days(plan, plan.proved)} find {asked} with {sure:g} % confidence,",
         f"which is proved for the stopping rule fb.stopping.{plan.stopping!r}.",
         *_spread(plan),
-        f"The paper's threshold, which is not proved, would take about {count(plan.heuristic)}.",
+        f"The paper's threshold, which is not proved, would take {about.lower()} {count(plan.heuristic)}.",
         f"Without floors it would be {count(plan.without_floors)}: fairness costs {floors}.",
         f"The price of fairness, T*_p / T*, is {price.ratio:.3f} (never more than {price.upper_bound:.3f}).",
         f"Until the decision, other arms than the best forgo about {plan.regret:,.3g} in the unit of the rewards,",
@@ -37,6 +38,8 @@ def _spread(plan: "Plan") -> list[str]:
     quantiles = plan.duration
     days = [_days(plan, value) for value in (quantiles.p10, quantiles.p50, quantiles.p90)]
     source = f"from {quantiles.runs} simulated experiments" if quantiles.simulated else "an approximation"
+    if plan.too_long:  # by the measurements of docs/tolerance.md
+        source += f", up to twice too long because {len(plan.instance.acceptable)} answers are right"
     return [
         f"One experiment in ten ends within {trials(quantiles.p10)}{days[0]}, half within "
         f"{count(quantiles.p50)}{days[1]}",
@@ -79,11 +82,20 @@ def _implied(plan: "Plan") -> list[str]:
 
 
 def _end(plan: "Plan") -> list[str]:
-    least = trials(math.floor(plan.lower_bound))
+    kind = "of experiments simulated with" if plan.duration.simulated else "an estimate from"
     return [
-        f"Every fair rule needs at least {least} on average (the lower bound).",
-        "Expected trials are an estimate from the means; fairbai simulate tries a plan out.",
+        _bound(plan),
+        f"Expected trials are {kind} the means; fairbai simulate tries a plan out.",
     ]
+
+
+def _bound(plan: "Plan") -> str:
+    """The lower bound; where many answers are right there may be none at this delta."""
+    right = len(plan.instance.acceptable)
+    if plan.lower_bound < 1.0:
+        return f"With {right} right answers there is no lower bound on the trials at delta = {plan.delta:g}."
+    among = "" if right == 1 else f" where {right} answers are right"
+    return f"Every fair rule needs at least {trials(math.floor(plan.lower_bound))} on average (the lower bound{among})."
 
 
 def _days(plan: "Plan", value: float) -> str:

@@ -10,7 +10,8 @@ import numpy as np
 from numba.extending import is_jitted
 from scipy.special import pdtr
 
-from fairbai.allocation import lower_bound
+from fairbai.allocation import lower_bound, solve
+from fairbai.allocation.price import information
 from fairbai.compiling.entry import is_compiled, patiently
 from fairbai.experiment import Settling
 from fairbai.experiment.defaults import checked_seed, sampling_of, stopping_of
@@ -143,8 +144,9 @@ class Scenario:
             raise ValueError(f"rates returned by the custom function differ from one call to the next (run {failed})")
 
     def _is_long(self, runs: int) -> bool:
-        """Whether so many runs would take long as Python: about a second, by what the lower bound says."""
-        rounds = min(float(self.maximum_rounds), 2.0 * lower_bound(self.instance, min(self.deltas)))
+        """Whether so many runs would take long as Python: about a second, by what the characteristic time says."""
+        expected = 2.0 * solve(self.instance).characteristic_time * information(min(self.deltas))
+        rounds = min(float(self.maximum_rounds), expected)
         return runs * rounds * (10 + self.instance.means.size) > LONG
 
     def is_compiled(self) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairbai.reproduction.past import tolerance
-from fairbai.reproduction.past.tolerance import ARMS, DELTA, Case, Outcome, cases, outcome
+from fairbai.reproduction.past.tolerance import ARMS, CONTROL, DELTA, LEAST, UNKNOWN, Case, Outcome, cases, outcome
 
 
 def test_the_runner_up_is_wrong_by_a_hair() -> None:
@@ -14,7 +14,8 @@ def test_the_runner_up_is_wrong_by_a_hair() -> None:
         instance = case.instance
         assert instance.acceptable == (0,)
         means = instance.means + np.append(0.0, np.full(case.arms - 1, 2e-4 * (instance.means[0] - instance.means[1])))
-        nearer = type(instance)(means, instance.family, instance.rates, case.tolerance)
+        goal, control = instance.question.goal, instance.question.control
+        nearer = type(instance)(means, instance.family, instance.rates, case.tolerance, goal, control)
         assert nearer.acceptable == (0, 1)
 
 
@@ -25,13 +26,14 @@ def test_equal_arms_are_all_right() -> None:
 
 def test_cases_cover_families_stops_kinds_and_arms() -> None:
     found = cases(tied=False)
-    assert len({case.name for case in found}) * len(ARMS) == len(found) == 18
+    assert len({case.name for case in found}) * len(ARMS) == len(found) == 27
     assert {case.arms for case in found} == {2, 3, 5}
     assert {(case.family, case.stop) for case in found} == {
         ("Bernoulli", "mixture"),
         ("Gaussian", "mixture"),
         ("Bernoulli", "design-based"),
     }
+    assert {case.asked for case in found} == {"", LEAST, CONTROL, UNKNOWN}
 
 
 @pytest.mark.slow_without_jit
@@ -59,8 +61,8 @@ def test_findings_name_the_worst_case() -> None:
     edge = [made(case, 40 if number == 0 else 3) for number, case in enumerate(cases(tied=False))]
     ties = [made(case, 0) for case in cases(tied=True)]
     section = tolerance.written(edge, ties)
-    assert "at most 4.00% of 1,000 runs name a wrong arm in any of 18 cases" in section.findings[0]
+    assert "at most 4.00% of 1,000 runs name a wrong arm in any of 27 cases" in section.findings[0]
     assert "Bernoulli, 0.1, mixture, 2 arms" in section.findings[0]
-    assert "17,982 of 18,000 runs of 18 cases" in section.findings[1]
+    assert "23,976 of 24,000 runs of 24 cases" in section.findings[1]
     assert section.tables[0].rows[0][5] == "4.00 (2.87 to 5.41)"
     assert section.tables[1].rows[0][3] == "999"

@@ -27,6 +27,7 @@ from fairbai.simulation.summary import clopper_pearson, mean_and_ci95
 
 REPLAYS = 4
 NEED = "(log((K - 1)/δ) + 2) T*"
+BOUND = "kl(δ, 1 - δ) T*"
 
 
 def section(runs: int, seed: int, progress: bool) -> Section:
@@ -47,8 +48,9 @@ def written(found: Replays) -> Section:
             Picture(
                 "archive-decided",
                 "Tests decided within their own traffic",
-                "In how many tests the lower bound fits into the traffic, and in how many replays there is an answer "
-                "within it, by tolerance; wrong answers are on top, with their share of the replays. "
+                f"In how many tests {BOUND} fits into the traffic (the lower bound of an exact answer; with a "
+                "tolerance it is one as δ falls to 0), and in how many replays there is an answer within it, by "
+                "tolerance; wrong answers are on top, with their share of the replays. "
                 f"δ = {DELTA:g}, floors 1/(2K). {SOURCE}",
                 archive_charts.draw_decided(found),
             ),
@@ -111,8 +113,9 @@ def _findings(found: Replays) -> list[str]:
     return [
         f"Where {NEED}, which is about what a proved stop needs, fits into the traffic of a test, fairbai decides "
         f"{_shares(expected)} of the replays ({_list(TITLES)}).",
-        f"That is the case in {_list([f'{count}' for count in fits.sum(axis=0)])} of {len(found.tests):,} tests. The "
-        f"lower bound itself fits in {_shares(found.fits(found.bounds).mean(axis=0).tolist())}.",
+        f"That is the case in {_list([f'{count}' for count in fits.sum(axis=0)])} of {len(found.tests):,} tests. "
+        f"{BOUND}, the lower bound of an exact answer and, as δ falls to 0, of one within a tolerance, fits in "
+        f"{_shares(found.fits(found.bounds).mean(axis=0).tolist())}.",
         f"Of all tests fairbai decides {decided(OURS)}, and uniform allocation with the same stop {decided(UNIFORM)}. "
         f"fairbai names a wrong arm in {int(errors.sum())} of {errors.size:,} replays.",
         f"A chance to win of 95 % ends {decided(CHANCE)} of the tests, and names a wrong arm in "
@@ -138,7 +141,7 @@ def _trials_finding(found: Replays, fits: Bools) -> str:
     ratios, over = (_list([f"{cell[place]:.2f}" for cell in cells]) for place in (2, 0))
     return (
         f"In the tests in which {NEED} fits, fairbai takes {ratios} times the trials of uniform allocation, and {over} "
-        "times the lower bound on average. Replays without an answer count with their traffic."
+        f"times {BOUND} on average. Replays without an answer count with their traffic."
     )
 
 
@@ -207,13 +210,13 @@ def _fits_table(found: Replays) -> Table:
         )
     header = [
         "tolerance",
-        "bound fits, % of the tests",
+        f"{BOUND} fits, % of the tests",
         f"{NEED} fits, %",
         "tests",
         "decided of these in %",
         "uniform",
         "wrong",
-        "trials over the bound",
+        f"trials over {BOUND}",
         f"trials over {NEED}",
         "trials over uniform",
     ]

@@ -25,12 +25,17 @@ SHOWN = 0.5  # wrong answers in % from which on they are shown
 
 @style.applied()
 def draw_decided(found: Replays) -> "Figure":
-    """Bars by tolerance: where the bound fits, then for every way the right answers and on top of them the wrong."""
+    """Bars by tolerance: where kl(δ, 1 - δ) T* fits, then for every way the right answers and the wrong on top."""
     figure, (axes,) = style.panels(style.TWO_COLUMNS, 3.2)
     places = np.arange(len(TITLES)) - 1.5 * (WIDTH + 0.01)
     bound = 100.0 * found.fits(found.bounds).mean(axis=0)
     look: dict[str, Any] = {"facecolor": "#ffffff", "edgecolor": style.BLACK, "linestyle": "--"}
-    _name_bars(axes, axes.bar(places, bound, WIDTH, label="the lower bound fits", **look), bound, np.zeros(bound.size))
+    _name_bars(
+        axes,
+        axes.bar(places, bound, WIDTH, label=r"$\mathrm{kl}(\delta, 1-\delta)\,T^\star_\varepsilon$ fits", **look),
+        bound,
+        np.zeros(bound.size),
+    )
     for row, way in enumerate(WAYS):
         wrong, every = (100.0 * part[:, row].mean(axis=(0, 2)) for part in (found.wrong, found.answered))
         at = places + (row + 1) * (WIDTH + 0.01)

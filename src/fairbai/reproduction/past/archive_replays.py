@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairbai.allocation import solve
+from fairbai.allocation.price import information
 from fairbai.compiling.cache import CACHE_DIRECTORY
 from fairbai.problems.checks import Array, whole
 from fairbai.problems.question import Tolerance
@@ -25,7 +26,7 @@ from fairbai.stopping import ChanceToWin, Mixture, StoppingRule
 DELTA = 0.05
 TOLERANCES: tuple[Tolerance, ...] = (None, "10%", "20%", "30%")
 TITLES = ("exact", "10 %", "20 %", "30 %")
-BOUND = (1.0 - 2.0 * DELTA) * math.log((1.0 - DELTA) / DELTA)  # kl(δ, 1 - δ): times T*, the lower bound
+INFORMATION = information(DELTA)  # kl(δ, 1 - δ)
 CHUNK = 40  # tests in a file
 MAX_REPLAYS = 1_000  # run numbers that a test has for itself
 
@@ -80,8 +81,8 @@ class Replays:
 
     @property
     def bounds(self) -> Array:
-        """The lower bound of every test and tolerance."""
-        return BOUND * self.times
+        """kl(δ, 1 - δ) T*_ε of every test and tolerance: the lower bound, for several right answers as δ falls to 0."""
+        return INFORMATION * self.times
 
     @property
     def needs(self) -> Array:

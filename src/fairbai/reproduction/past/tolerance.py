@@ -14,7 +14,7 @@ from fairbai.allocation import solve
 from fairbai.charts import style
 from fairbai.problems import Bernoulli, Gaussian, Instance
 from fairbai.problems.checks import Array
-from fairbai.problems.question import Tolerance
+from fairbai.problems.question import Goal, Tolerance
 from fairbai.reproduction.past.section import Picture, Section, Table
 from fairbai.simulation import simulate
 from fairbai.simulation.progress import progress_bar
@@ -31,26 +31,35 @@ ARMS = (2, 3, 5)
 MAXIMUM_ROUNDS = 1_000_000
 BEST = {"Bernoulli": 0.5, "Gaussian": 2.0}
 TOLERANCES: dict[str, tuple[Tolerance, Tolerance]] = {"Bernoulli": (0.1, "20%"), "Gaussian": (0.5, "25%")}
+LEAST, CONTROL, UNKNOWN = "the least", "control", "unknown variances"  # questions other than the best arm
 
 
 @dataclass(frozen=True)
 class Case:
-    """Arms at the edge of a tolerance, or equal arms, and a stop."""
+    """Arms at the edge of a tolerance, or equal arms, and a stop.
+
+    ``asked`` is empty for the best arm; with ``CONTROL`` the runner-up is the control.
+    """
 
     family: str
     arms: int
     tolerance: Tolerance
     stop: str
     tied: bool
+    asked: str = ""
 
     @property
     def instance(self) -> Instance:
         """The best, the runner-up, and others that are worse step by step; or as many arms like the best."""
+        goal: Goal = "min" if self.asked == LEAST else "max"
         best, part = BEST[self.family], self.tolerance
         below = OVER * (float(part[:-1]) / 100.0 * best if isinstance(part, str) else float(part or 0.0))
         steps = np.zeros(self.arms) if self.tied else np.append(0.0, 1.0 + 0.25 * np.arange(self.arms - 1))
-        family = Bernoulli() if self.family == "Bernoulli" else Gaussian()
-        return Instance(best - below * steps, family, 0.5 / self.arms, part)
+        below = -below if goal == "min" else below
+        gaussian = Gaussian(None, guess=1.0) if self.asked == UNKNOWN else Gaussian()
+        family = Bernoulli() if self.family == "Bernoulli" else gaussian
+        control = 1 if self.asked == CONTROL else None
+        return Instance(best - below * steps, family, 0.5 / self.arms, part, goal, control)
 
     @property
     def rule(self) -> StoppingRule:
@@ -63,15 +72,20 @@ class Case:
     def name(self) -> str:
         """In words."""
         kind = f"{self.tolerance}".replace("%", " %")
-        return f"{self.family}, {kind}, {self.stop}"
+        return f"{self.family}, {kind}, {self.stop}" + (f", {self.asked}" if self.asked else "")
 
 
 def cases(tied: bool) -> list[Case]:
-    """Both families, kinds of tolerance and stops (the design-based one is for Bernoulli arms), 2, 3 and 5 arms."""
+    """Both families, kinds of tolerance and stops (the design-based one is for Bernoulli arms), 2, 3 and 5 arms.
+
+    Other questions are asked of Gaussian arms. Of equal arms only the control is right, so that it is left out.
+    """
     found = []
     for family, stop in (("Bernoulli", "mixture"), ("Gaussian", "mixture"), ("Bernoulli", "design-based")):
         found += [Case(family, arms, part, stop, tied) for part, arms in itertools.product(TOLERANCES[family], ARMS)]
-    return found
+    asked = (LEAST, UNKNOWN) if tied else (LEAST, CONTROL, UNKNOWN)
+    part = TOLERANCES["Gaussian"][0]
+    return found + [Case("Gaussian", arms, part, "mixture", tied, one) for one, arms in itertools.product(asked, ARMS)]
 
 
 @dataclass(frozen=True)
