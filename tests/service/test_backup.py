@@ -15,7 +15,7 @@ from fairbai.cli import main
 from fairbai.service.domain.operations import Expire
 from fairbai.service.reading.chains import read_heads
 from fairbai.service.reading.verify import verify
-from fairbai.service.storage import deletions
+from fairbai.service.storage import deletions, keyring
 from fairbai.service.storage.copies import backup
 from fairbai.service.storage.database import open_database
 from fairbai.service.storage.failures import DatabaseError
@@ -24,7 +24,7 @@ from fairbai.service.storage.upgrades import schema_version, upgrade
 from fairbai.service.writing import restoring
 from fairbai.service.writing.restoring import restore
 from tests.service.earlier import take_back
-from tests.service.running import Local, address, ask, create, opened, play, running, tell
+from tests.service.running import FORM, Local, address, ask, create, opened, play, running, tell
 
 
 def saved(url: str, file: Path) -> dict[str, int]:
@@ -208,6 +208,30 @@ def test_a_restore_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytes
             restored(file, target)
     assert rows(target) == before
     restored(file, target)
+    assert verified(target) == []
+
+
+def test_a_server_that_runs_on_the_database_refuses_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has read before what units are hashed with: each of them would be new."""
+    monkeypatch.setattr(keyring, "REMEMBERED", 3600.0)  # keys, too, are replaced by those of the backup
+    target, units = f"sqlite:///{tmp_path}/new.db", [{"unit": f"visitor {number}"} for number in range(5)]
+    with running(address(tmp_path)) as client:
+        at = create(client)
+        given = [client.post(f"{at}/ask", json=unit).json()["tickets"] for unit in units]
+    saved(address(tmp_path), tmp_path / "backup.db")
+    said = "The database was restored from a backup while this server was running: it must be restarted"
+    with running(target) as client:
+        assert client.get("/readyz").status_code == 200
+        restored(tmp_path / "backup.db", target)
+        calls = [(f"{at}/ask", unit) for unit in units] + [(f"{at}/ask", {}), ("/v1/experiments", FORM)]
+        for path, form in calls:
+            refused = client.post(path, json=form)
+            assert (refused.status_code, refused.json()["detail"]) == (503, said)
+        ready = client.get("/readyz")
+        assert (ready.status_code, ready.json()["detail"]) == (503, said)
+    with running(target) as client:
+        assert client.get("/readyz").status_code == 200
+        assert [client.post(f"{at}/ask", json=unit).json()["tickets"] for unit in units] == given
     assert verified(target) == []
 
 

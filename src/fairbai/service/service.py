@@ -41,9 +41,10 @@ class Service:
 
     def __init__(self, settings: ServerSettings, metrics: Metrics) -> None:
         self.settings, self._metrics = settings, metrics
-        self.database = open_database(settings.database, settings.synchronous)
-        self.database.warn_if_others_can_read()
-        upgrade(self.database)
+        database = open_database(settings.database, settings.synchronous)
+        database.warn_if_others_can_read()
+        upgrade(database)
+        self.database = database.stamped()
         self.reader = Reader(self.database)
         self.flags = Flags(self.database)
         self.keyring = Keyring(self.database, settings.failures)

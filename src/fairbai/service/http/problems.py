@@ -13,7 +13,7 @@ from fairbai.service.domain.refusals import Refusal, failed, invalid
 from fairbai.service.domain.wording import worded
 from fairbai.service.http.pages import pages
 from fairbai.service.http.tracing import request_id
-from fairbai.service.storage.failures import TROUBLE, DatabaseError, of_database, of_file
+from fairbai.service.storage.failures import TROUBLE, of_database
 
 DATA = ("application/json", "application/problem+json")
 
@@ -89,10 +89,6 @@ async def _no_database(request: Request, error: Any) -> Response:
     return problem(of_database(request.app.state.service.database.url, error))
 
 
-async def _no_file(_: Request, error: Any) -> Response:
-    return problem(of_file(error))
-
-
 async def _failed(_: Request, error: Any) -> Response:
     return problem(failed())
 
@@ -103,6 +99,5 @@ HANDLERS: dict[Any, Any] = {
     RequestValidationError: _not_valid,
     HTTPException: _http,
     **dict.fromkeys(TROUBLE, _no_database),
-    DatabaseError: _no_file,
     Exception: _failed,
 }

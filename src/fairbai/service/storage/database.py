@@ -3,7 +3,7 @@
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,10 +12,10 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError
 
+from fairbai.service.storage import stamps
 from fairbai.service.storage.deadlines import DEADLINE, DeadlineConnection
 from fairbai.service.storage.failures import TROUBLE, DatabaseError, explained, shown
 from fairbai.service.storage.files import OpenedFile
-from fairbai.service.storage.schema import SCHEMA
 from fairbai.service.storage.settings import DEFAULT
 
 BUSY = 5.0  # seconds to wait for the lock of another process; a call may wait behind another one that waits
@@ -49,12 +49,14 @@ class Database:
         writer: For transactions that may write.
         reader: For transactions that only read and never wait.
         file: The SQLite file; None on PostgreSQL.
+        incarnation: What every restore changes, if somebody wants to notice one.
     """
 
     url: URL
     writer: Engine
     reader: Engine
     file: OpenedFile | None = None
+    incarnation: str | None = None
 
     @property
     def is_sqlite(self) -> bool:
@@ -69,7 +71,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction whose commit may be acknowledged; raises DatabaseError if it is not where the file was."""
+        """A transaction whose commit may be acknowledged; raises FileGoneError if it is not where the file was."""
         with self.writer.connect() as connection:
             with connection.begin():
                 yield connection
@@ -100,9 +102,9 @@ class Database:
             yield connection
 
     def check_file(self) -> None:
-        """Raise DatabaseError if the SQLite file or its log is not the one that the next server will find."""
-        if self.file is not None and (trouble := self.file.trouble()) is not None:
-            raise DatabaseError(f"{shown(self.url)}: {trouble}")
+        """Raise FileGoneError if the SQLite file or its log is not the one that the next server will find."""
+        if self.file is not None:
+            self.file.check()
 
     def warn_if_others_can_read(self) -> None:
         """Log a warning if the SQLite file is not for its owner only."""
@@ -110,15 +112,16 @@ class Database:
             log.warning("%s may be read by other users (mode %o): run chmod 600 on it", self.file.path, mode & 0o777)
 
     def ping(self) -> None:
-        """Raise DatabaseError if the database does not answer, its file is gone, or another version upgraded it."""
-        try:
-            with self.reader.connect() as connection:
-                found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-                self.check_file()  # while it is open: SQLite removes the WAL with the last connection
-        except TROUBLE as error:
-            raise DatabaseError(explained(self.url, error)) from None
-        if found != SCHEMA:
-            raise DatabaseError(f"{shown(self.url)} has schema {found}, this server knows {SCHEMA}: restart it")
+        """Raise what a request would; DatabaseError, with words for clients, if it was upgraded or restored."""
+        with self.reader.connect() as connection:
+            revision, incarnation = connection.execute(stamps.STAMPS).one()
+        if (trouble := stamps.trouble(revision, incarnation, self.incarnation)) is not None:
+            raise DatabaseError(trouble)
+
+    def stamped(self) -> "Database":
+        """The same, which notices from now on if somebody restores a backup into it."""
+        with self.alone() as connection:
+            return replace(self, incarnation=stamps.incarnation(connection))
 
 
 def open_database(url: str = DEFAULT, synchronous: bool = True, create: bool = True) -> Database:
@@ -134,7 +137,7 @@ def open_database(url: str = DEFAULT, synchronous: bool = True, create: bool = T
     if not create and sqlite and not Path(str(target.database)).exists():
         raise DatabaseError(f"{shown(target)}: no such file")
     if sqlite:
-        _create_for_owner(str(target.database))
+        _create_for_owner(target)
     options = POOL | (_sqlite_options() if sqlite else _postgresql_options(target))
     writer, reader = create_engine(target, **options), create_engine(target, **options)
     for engine in (writer, reader):
@@ -153,6 +156,8 @@ def open_database(url: str = DEFAULT, synchronous: bool = True, create: bool = T
             _check_synchronous(database)
         if sqlite:
             database = replace(database, file=_opened_file(writer))
+            for engine in (writer, reader):
+                _check_before_use(engine, database.check_file)
     except TROUBLE as error:
         raise DatabaseError(explained(target, error)) from None
     return database
@@ -178,17 +183,44 @@ def _target(url: str) -> URL:
     return target.set(drivername="sqlite+pysqlite")
 
 
-def _create_for_owner(path: str) -> None:
-    """Create a SQLite file if there is none; if that fails, SQLite says why."""
-    if not path.startswith("file:"):
-        with suppress(OSError):
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, OWNER_ONLY))
+def _create_for_owner(target: URL) -> None:
+    """Create a SQLite file if there is none; if that fails, SQLite says why.
+
+    A file that is missing beside its log was moved away: with an empty one in its place SQLite would delete the log,
+    and what was committed last is only there.
+    """
+    path = str(target.database)
+    if path.startswith("file:"):
+        return
+    log = Path(f"{path}-wal")
+    if not Path(path).exists() and log.exists() and log.stat().st_size:
+        raise DatabaseError(
+            f"{shown(target)}: the file is missing, but {log} is there, with what was committed last: put the file back, "
+            "or move the log away to begin with an empty database"
+        )
+    with suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, OWNER_ONLY))
 
 
 def _opened_file(engine: Engine) -> OpenedFile:
-    """The file that SQLite has opened."""
+    """The file that SQLite has opened, and the log, which is there as long as a connection that has read is open."""
     with engine.connect() as connection:
+        connection.exec_driver_sql("SELECT 1 FROM sqlite_master LIMIT 1")
         return OpenedFile(connection.exec_driver_sql("PRAGMA database_list").one()[2])
+
+
+def _check_before_use(engine: Engine, check: Callable[[], None]) -> None:
+    """Refuse connections, new and old, once the file is gone: a new one would even change what is now in its place."""
+
+    def connect(dialect: Any, record: Any, args: Any, options: Any) -> Any:
+        check()
+        (path,) = args
+        if path.startswith("file:"):
+            return None  # connect as usual
+        return dialect.connect(f"{Path(path).as_uri()}?mode=rw", uri=True, **options)  # which creates none
+
+    event.listen(engine, "do_connect", connect)
+    event.listen(engine, "checkout", lambda *_: check())
 
 
 def _sqlite_options() -> dict[str, Any]:

@@ -11,12 +11,20 @@ from fairbai.service.domain.refusals import Refusal, unavailable
 # The database failed: nothing was changed, unless a commit was not answered, which may be repeated.
 TROUBLE = (DBAPIError, NoConnectionError)
 SILENT = ("did not answer", "timeout expired")
+GONE = "The database file was deleted or replaced while the server was running: nothing was accepted"
 
 log = logging.getLogger("fairbai.service")
 
 
 class DatabaseError(OSError):
     """The database cannot be used; the message says why, without a password."""
+
+
+class FileGoneError(DBAPIError):
+    """What was committed is not where the next server will look for it: a failure of the database like others."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(None, None, Exception(reason))
 
 
 def shown(url: URL) -> str:
@@ -43,20 +51,17 @@ def explained(url: URL, error: SQLAlchemyError) -> str:
         "database is locked": "another process locked it for too long",
         "lock timeout": "another process locked the experiment for too long",
         "QueuePool limit": "too many concurrent reads",
+        "while the server was running": "put the file back and restart the server; until then nothing is answered",
     }
     hint = next((f" ({text})" for part, text in hints.items() if part in reason), "")
     return f"{shown(url)}: {reason}{hint}"
 
 
-def of_file(error: DatabaseError) -> Refusal:
-    """503: what was committed is not where the next server will look for it."""
-    log.error("%s; nothing is acknowledged until it is back, or the server is restarted", error)
-    return unavailable("The database file was deleted or replaced while the server was running: nothing was accepted")
-
-
 def of_database(url: URL, error: SQLAlchemyError) -> Refusal:
     """507 if the disk is full, else 503; the details go to the log, not to the client."""
     log.error("%s", explained(url, error))
+    if isinstance(error, FileGoneError):
+        return unavailable(GONE)
     if any(part in cause(error) for part in ("is full", "No space left")):
         return Refusal(507, "Out of space", "The database's disk is full; nothing was changed", {"Retry-After": "60"})
     if any(part in cause(error) for part in SILENT):

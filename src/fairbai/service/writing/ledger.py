@@ -24,9 +24,10 @@ from fairbai.service.domain.operation import Operation, key_used
 from fairbai.service.domain.refusals import Refusal, no_such_experiment, unavailable
 from fairbai.service.domain.unit import UnitOfWork
 from fairbai.service.storage.logs import recount
-from fairbai.service.storage.schema import OPEN_FLAG, SCHEMA, experiments
+from fairbai.service.storage.schema import OPEN_FLAG, experiments
+from fairbai.service.storage.stamps import STAMPS, trouble
 from fairbai.service.writing import rows
-from fairbai.service.writing.locks import REVISION, Locks, held
+from fairbai.service.writing.locks import Locks, held
 
 log = logging.getLogger("fairbai.service")
 MAX_BOOKS = 256  # in memory
@@ -60,13 +61,21 @@ class Ledger:
     Args:
         writer: Connections for transactions that may write.
         clock: Seconds since 1970.
-        check: Raises DatabaseError if what was committed is not where the next server will look for it.
+        check: Raises FileGoneError if what was committed is not where the next server will look for it.
+        incarnation: Of the database, which a restore changes; None for any.
     """
 
-    def __init__(self, writer: Engine, clock: Any = time.time, check: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        writer: Engine,
+        clock: Any = time.time,
+        check: Callable[[], None] = lambda: None,
+        incarnation: str | None = None,
+    ) -> None:
         self._writer = writer
         self._clock = clock
         self._check = check
+        self._incarnation = incarnation
         self.appended = 0
         self._connection: Connection | None = None
         self._books: OrderedDict[str, Book] = OrderedDict()
@@ -148,14 +157,18 @@ class Ledger:
         unit = UnitOfWork(experiment, book, self._clock(), actor=origin.actor)
         unit.create()
         try:
-            with self._writer.begin() as connection:
-                found = _insert(connection, unit, origin)
+            found = self._inserted(unit, origin)
         except IntegrityError:  # another request has just used the key or the flag
-            with self._writer.begin() as connection:
-                found = _insert(connection, unit, origin)
+            found = self._inserted(unit, origin)
         self._check()
         self.appended += found[0] == experiment
         return found
+
+    def _inserted(self, unit: UnitOfWork, origin: Origin) -> tuple[str, dict[str, Any]]:
+        with self._writer.begin() as connection:
+            found = _insert(connection, unit, origin)
+            self._check_stamps(*connection.execute(STAMPS).one())  # which nobody changes before this transaction ends
+            return found
 
     # --- reading what the operations need -----------------------------------------------------------------------
 
@@ -166,8 +179,8 @@ class Ledger:
         found, locked = self._locks.take(connection, touched)
         now = self._clock()  # after waiting for the locks, so that times in the log are in order
         units = {}
-        for name, version, head, restores, revision in found:
-            _check_revision(revision)
+        for name, version, head, restores, *stamps in found:
+            self._check_stamps(*stamps)
             units[name] = UnitOfWork(name, self._book(connection, name, version, head), now, restores=restores)
         for unit in units.values():
             unit.following = partial(rows.following, connection, unit.experiment)
@@ -180,6 +193,11 @@ class Ledger:
         others = {name: held() if name in locked else no_such_experiment(name) for name in touched if name not in units}
         return {**units, **others}
 
+    def _check_stamps(self, revision: str, incarnation: str | None) -> None:
+        """Refuse to write into tables that a newer fairbai has changed meanwhile, or that a restore has filled."""
+        if (found := trouble(revision, incarnation, self._incarnation)) is not None:
+            raise unavailable(found)
+
     def _book(self, connection: Connection, experiment: str, version: int, head: str | None) -> Book:
         """The book at this version; read again if another process has changed it, or the database another history."""
         book = self._books.get(experiment)
@@ -191,15 +209,6 @@ class Ledger:
                 self._books.popitem(last=False)
         self._books.move_to_end(experiment)
         return book
-
-
-def _check_revision(found: str) -> None:
-    """Refuse to write into tables that a newer fairbai has changed meanwhile."""
-    if found != SCHEMA:
-        raise unavailable(
-            f"The database was upgraded to schema {found} while this server was running, which knows schema {SCHEMA}: "
-            "it must be restarted with the fairbai that upgraded the database"
-        )
 
 
 def _apply(operation: Operation[Any], unit: UnitOfWork | Refusal) -> Any:
@@ -230,7 +239,6 @@ def _insert(connection: Connection, unit: UnitOfWork, origin: Origin) -> tuple[s
     row["flag"] = config.get("flag")
     connection.execute(experiments.insert(), {**row, **unit.book.row()})
     rows.INSERT_EVENTS.run(connection, unit.new_events)
-    _check_revision(connection.execute(REVISION).scalar_one())  # which nobody changes before this transaction ends
     return unit.experiment, unit.book.config
 
 

@@ -9,20 +9,20 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, Select, column, select, table
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
 from fairbai.service.domain.refusals import Refusal, unavailable
 from fairbai.service.storage.bulk import Chosen
 from fairbai.service.storage.deletions import PRESENT
 from fairbai.service.storage.schema import experiments
+from fairbai.service.storage.stamps import INCARNATION, REVISION
 
 WARY = 10.0  # seconds after a wait in vain
 LOCK_TIMEOUT = "55P03"  # the code of PostgreSQL
 
-REVISION: Select[Any] = select(column("version_num")).select_from(table("alembic_version"))
 ROWS = (
-    select(*(experiments.c[name] for name in ("id", "version", "head", "restores")), REVISION.scalar_subquery())
+    select(*(experiments.c[name] for name in ("id", "version", "head", "restores")), REVISION, INCARNATION)
     .where(PRESENT)
     .order_by(experiments.c.id)  # so that two transactions cannot deadlock
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from fairbai.service.domain.refusals import Refusal
 from fairbai.service.storage.database import Database
-from fairbai.service.storage.failures import DatabaseError
+from fairbai.service.storage.failures import GONE, TROUBLE, DatabaseError, FileGoneError
 from fairbai.service.writing.ledger import Ledger
 from fairbai.service.writing.writer import Writer
 
@@ -29,7 +29,7 @@ class Probe:
         self._wrote: float | None = None
 
     async def trouble(self) -> str | None:
-        """Why the service is not ready; None if it is. Takes a few seconds at most, whatever hangs."""
+        """Why the service is not ready, for clients; None if it is. Takes a few seconds at most, whatever hangs."""
         return self._stuck() or await self._answers() or await self._writes()
 
     def _stuck(self) -> str | None:
@@ -45,7 +45,11 @@ class Probe:
     async def _answers(self) -> str | None:
         try:
             answered = await self._within("ping", lambda: asyncio.to_thread(self._database.ping))
-        except DatabaseError:
+        except DatabaseError as error:
+            return str(error)
+        except FileGoneError:
+            return GONE
+        except TROUBLE:  # whose text may name hosts and users
             answered = False
         return None if answered else "The database does not answer"
 

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, select
 from fairbai.service.domain.encoding import decode
 from fairbai.service.domain.operation import Operation
 from fairbai.service.domain.operations import Expire, Restore
+from fairbai.service.storage import stamps
 from fairbai.service.storage.backfill import fill
 from fairbai.service.storage.copies import Counts, opened_backup, replace_tables
 from fairbai.service.storage.database import Database
@@ -32,6 +33,7 @@ def restore(file: Path, database: Database) -> Counts:
             counts = replace_tables(source, target, database)
             migrate(target, SCHEMA)
             fill(target)
+            stamps.renewed(target)
             _mark(target, database)
     except TROUBLE as error:
         raise DatabaseError(explained(database.url, error)) from None

@@ -186,6 +186,7 @@ class Visits:
 
     def _known(self, experiment: str, hashes: list[str]) -> list[Any]:
         """One statement, which is a transaction of its own; again if the connection was lost meanwhile."""
+        self._database.check_file()  # which the pool does for others
         kept = self._connection is not None
         try:
             if self._connection is None:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from fairbai.service.domain.operation import Operation
 from fairbai.service.domain.refusals import Refusal, unavailable
 from fairbai.service.storage.database import Database
-from fairbai.service.storage.failures import TROUBLE, DatabaseError, of_database, of_file
+from fairbai.service.storage.failures import TROUBLE, of_database
 from fairbai.service.storage.metrics import Metrics
 from fairbai.service.writing.ledger import Ledger
 from fairbai.service.writing.turns import Turns, Waiting
@@ -44,7 +44,7 @@ class Writer:
     def __init__(self, database: Database, metrics: Metrics) -> None:
         self._database = database
         self._metrics = metrics
-        self._ledger = Ledger(database.writer, check=database.check_file)
+        self._ledger = Ledger(database.writer, check=database.check_file, incarnation=database.incarnation)
         self._gathered: list[Waiting] = []  # what was submitted and is not in the queue yet:
         self._expected = 1  # until they are so many,
         self._timer: asyncio.TimerHandle | None = None  # or it is time
@@ -199,8 +199,6 @@ class Writer:
             return function()
         except TROUBLE as error:
             return of_database(self._database.url, error)
-        except DatabaseError as error:
-            return of_file(error)
         except Exception as error:
             return error
 
