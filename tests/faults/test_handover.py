@@ -87,6 +87,21 @@ def test_what_is_not_taken_is_done_here() -> None:
     run(go())
 
 
+def test_what_a_key_sends_beyond_its_share_is_not_done_elsewhere() -> None:
+    def full(_: Any) -> Any:
+        raise Refusal(429, "Too many requests", "Too much of this key is waiting", {"Retry-After": "1"})
+
+    async def go() -> None:
+        doing, handing = await pair(full, lambda _: done("here"))
+        with pytest.raises(Refusal, match="Too much of this key is waiting") as caught:
+            await handing.hand_over(Look("x"))
+        assert (caught.value.status, caught.value.headers) == (429, {"Retry-After": "1"})
+        doing.close()
+        handing.close()
+
+    run(go())
+
+
 def test_what_cannot_be_sent_is_done_here_and_disturbs_nobody() -> None:
     async def go() -> None:
         doing, handing = await pair(lambda ask: done(ask.n), lambda _: done("here"))

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from fairbai.service.domain.asking import Ask
 from fairbai.service.http.streams import Streams
 from fairbai.service.storage import keyring
 from fairbai.service.storage.database import Database
 from fairbai.service.writing import probe
+from fairbai.service.writing.backlog import Backlog
 from fairbai.service.writing.ledger import Ledger
 from fairbai.service.writing.watch import Watch
 from tests.service.running import address, create, running
@@ -21,19 +23,38 @@ from tests.service.running import address, create, running
 def test_the_watch_of_the_writer() -> None:
     now = [100.0]
     watch = Watch(lambda: now[0])
-    assert (watch.busy, watch.oldest) == (0.0, 0.0)
-    watch.submit("first")
-    now[0] += 2.0
-    watch.submit("second")
+    assert (watch.busy, watch.waiting) == (0.0, 0)
+    watch.submit()
+    watch.submit()
     now[0] += 1.0
-    assert (watch.busy, watch.oldest) == (0.0, 3.0)
-    watch.begin(["first"])
+    assert (watch.busy, watch.waiting) == (0.0, 2)
+    watch.begin(1)
     now[0] += 4.0
-    assert (watch.busy, watch.oldest) == (4.0, 5.0)
+    assert (watch.busy, watch.waiting) == (4.0, 1)
     watch.end()
-    watch.begin(["second"])
+    watch.begin(1)
     watch.end()
-    assert (watch.busy, watch.oldest) == (0.0, 0.0)
+    assert (watch.busy, watch.waiting) == (0.0, 0)
+
+
+def test_who_has_waited_longest_for_a_turn() -> None:
+    """Not who has queued most: an experiment that is answered now and then has its turns."""
+    now = [100.0]
+    backlog = Backlog(lambda: now[0])
+    busy = [backlog.add(Ask("busy", n=10)) for _ in range(100)]
+    now[0] += 2.0
+    other = backlog.add(Ask("other"))
+    assert backlog.oldest == 2.0
+    for entry in busy[:-1]:
+        now[0] += 1.0
+        backlog.remove(entry)
+    assert backlog.oldest == 99.0  # of the other
+    backlog.remove(other)
+    assert backlog.oldest == 0.0
+    now[0] += 3.0
+    assert backlog.oldest == 3.0
+    backlog.remove(busy[-1])
+    assert backlog.oldest == 0.0
 
 
 def test_a_writer_that_hangs_is_not_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

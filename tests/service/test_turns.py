@@ -17,7 +17,7 @@ from fairbai.service.http import forms, planning
 from fairbai.service.storage.limits import Limits
 from fairbai.service.writing import leases
 from fairbai.service.writing.ledger import Ledger
-from fairbai.service.writing.turns import Turns
+from fairbai.service.writing.turns import Turns, Waiting
 from tests.service.running import FORM, Local, address, ask, create, opened, running, tell
 from tests.service.test_writer import together
 
@@ -52,12 +52,12 @@ def turns(**books: Any) -> Turns:
 
 
 def names(group: list[Any]) -> str:
-    return "".join(work.experiment if isinstance(work, Ask | Tell) else "-" for work, _ in group)
+    return "".join(work.experiment if isinstance(work, Ask | Tell) else "-" for work, _, _ in group)
 
 
 def queue(found: Turns, *operations: Any) -> None:
     for operation in operations:
-        found.add((operation, None))  # type: ignore[arg-type]
+        found.add(Waiting(operation, None, operation.experiment))  # type: ignore[arg-type]
 
 
 def test_small_operations_share_a_transaction_in_order() -> None:
@@ -67,7 +67,7 @@ def test_small_operations_share_a_transaction_in_order() -> None:
     assert len(group) == 1000
     assert len(found) == 0
     for name in "ab":
-        order = [int(work.key or "") for work, _ in group if isinstance(work, Ask) and work.experiment == name]
+        order = [int(work.key or "") for work, _, _ in group if isinstance(work, Ask) and work.experiment == name]
         assert order == sorted(order)
 
 

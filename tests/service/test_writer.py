@@ -11,9 +11,12 @@ import pytest
 
 from fairbai.service.domain.asking import Ask
 from fairbai.service.domain.book import Book
+from fairbai.service.domain.refusals import Refusal
 from fairbai.service.reading.verify import verify
-from fairbai.service.writing import writer
+from fairbai.service.storage.keys import create_key
+from fairbai.service.writing import backlog
 from fairbai.service.writing.ledger import Ledger
+from fairbai.service.writing.turns import Turns
 from tests.service.running import Local, address, create, opened, running
 
 
@@ -25,6 +28,18 @@ def together(client: Local, calls: list[tuple[str, dict[str, Any]]]) -> list[Any
 
     found: list[Any] = client.wait(send())
     return found
+
+
+def frozen(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Let the writer stand still until the event is set."""
+    go_on, real = threading.Event(), Ledger.run
+
+    def run(self: Ledger, operations: Any) -> Any:
+        assert go_on.wait(60)
+        return real(self, operations)
+
+    monkeypatch.setattr(Ledger, "run", run)
+    return go_on
 
 
 def commits(client: Local) -> float:
@@ -97,16 +112,9 @@ def test_bug_in_one_operation_does_not_fail_its_neighbours(tmp_path: Path, monke
 
 def test_what_waits_is_bounded_in_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large operations are refused while much waits, and taken again when it is done."""
-    monkeypatch.setattr(writer, "MAX_WAITING_ROWS", 100)
-    go_on, real = threading.Event(), Ledger.run
-
-    def run(self: Ledger, operations: Any) -> Any:
-        assert go_on.wait(60)
-        return real(self, operations)
-
+    monkeypatch.setattr(backlog, "MAX_WAITING_ROWS", 100)
     with running(address(tmp_path)) as client:
-        at = create(client)
-        monkeypatch.setattr(Ledger, "run", run)
+        at, go_on = create(client), frozen(monkeypatch)
 
         async def send() -> list[Any]:
             calls = [asyncio.ensure_future(client.http.post(f"{at}/ask", json={"n": 60})) for _ in range(10)]
@@ -119,6 +127,86 @@ def test_what_waits_is_bounded_in_rows(tmp_path: Path, monkeypatch: pytest.Monke
         assert sorted(set(statuses)) == [200, 503]
         assert client.get(at).json()["trials"] == 60 * statuses.count(200)
         assert client.post(f"{at}/ask", json={"n": 100}).status_code == 200
+
+
+def test_one_key_does_not_fill_the_queue_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a key and of an experiment so much may wait, in rows and in operations; others are served all the same."""
+    monkeypatch.setattr(backlog, "MAX_EACH", 200)
+    with running(address(tmp_path), key_rate=0.0) as client:
+        database = client.app.service.database
+        places, keys = [create(client) for _ in range(3)], [create_key(database, "writer") for _ in range(3)]
+        go_on = frozen(monkeypatch)
+
+        def sent(key: int, place: int, n: int = 1) -> asyncio.Future[Any]:
+            headers = {"Authorization": f"Bearer {keys[key]}"}
+            call = client.http.post(f"{places[place]}/ask", json={"n": n}, headers=headers)
+            return asyncio.ensure_future(call)
+
+        async def send() -> tuple[list[Any], list[Any], list[int]]:
+            much = [sent(0, 0, 2_000) for _ in range(260)]
+            refused = await answered(much, 250)
+            others = [sent(0, 1), sent(1, 0), sent(1, 1, 2_000), sent(2, 2)]
+            await answered(others, 2)
+            many = [sent(2, 2) for _ in range(backlog.MAX_EACH + 10)]
+            await answered(many, 11)
+            go_on.set()
+            done = [response.status_code for response in await asyncio.gather(*much, *many)]
+            return refused, await asyncio.gather(*others), done
+
+        refused, others, done = client.wait(send())
+        assert {response.status_code for response in refused} == {429}
+        assert refused[0].headers["retry-after"] == "1"
+        most = "is waiting to be written: at most 200 requests and 20,000 trials and rewards may wait at once"
+        assert refused[0].json()["detail"] == f"Too much of this key {most}"
+        assert [response.status_code for response in others] == [429, 429, 200, 200]
+        assert others[1].json()["detail"] == f"Too much of this experiment {most}"
+        assert (done.count(200), done.count(429)) == (10 + 199, 250 + 11)
+        assert client.get("/readyz").status_code == 200
+        assert client.app.service.writer.backlog._actors == {}
+        assert client.post(f"{places[0]}/ask", json={"n": 2_000}).status_code == 200
+
+
+async def answered(calls: list[asyncio.Future[Any]], count: int) -> list[Any]:
+    """The first answers, once there are so many."""
+    while sum(call.done() for call in calls) < count:
+        await asyncio.sleep(0.01)
+    return [call.result() for call in calls if call.done()]
+
+
+def test_of_one_experiment_so_much_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backlog, "MAX_EACH", 3)
+    found = backlog.Backlog()
+    entries = [found.add(Ask("a", actor=str(number))) for number in range(3)]
+    with pytest.raises(Refusal, match="Too much of this experiment is waiting to be written: at most 3 requests"):
+        found.add(Ask("a", actor="3"))
+    found.add(Ask("a"))  # of the server itself
+    found.add(Ask("b", actor="3"))
+    for entry in entries[:2]:
+        found.remove(entry)
+    found.add(Ask("a", actor="3"))
+
+
+def test_creating_experiments_does_not_hold_up_those_of_other_keys() -> None:
+    found = backlog.Backlog()
+    entries = [found.add(lambda ledger: None, actor) for actor in ("one", "one", "two", None)]
+    assert [entry.lane for entry in entries] == ["key one", "key one", "key two", ""]
+
+
+def test_nothing_waits_for_a_writer_that_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was waiting is answered, and what comes then is refused."""
+
+    def take(self: Turns) -> Any:
+        raise ZeroDivisionError
+
+    with running(address(tmp_path)) as client:
+        at = create(client)
+        monkeypatch.setattr(Turns, "take", take)
+        answers = together(client, [(f"{at}/ask", {})] * 5)
+        assert {response.status_code for response in answers} == {503}
+        refused = client.post(f"{at}/ask", json={})
+        assert (refused.status_code, refused.json()["detail"]) == (503, "Nothing can be written: restart the service")
+        assert client.get("/readyz").json()["detail"] == "Nothing can be written: restart the service"
+        assert client.get(at).status_code == 200
 
 
 def test_restart_goes_on_where_it_was(tmp_path: Path) -> None:

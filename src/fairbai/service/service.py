@@ -133,8 +133,7 @@ class Service:
             return known
 
     def _load(self) -> Load:
-        watch = self.writer.watch
-        return Load(self.writer.waiting, watch.busy, watch.oldest)
+        return Load(self.writer.waiting, self.writer.watch.busy, self.writer.backlog.oldest)
 
     async def _show_load(self) -> None:
         """Keep the gauges up to date, as another worker may be the one that shows them."""

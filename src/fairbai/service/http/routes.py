@@ -80,7 +80,8 @@ async def create(request: Request, project: InProject = None) -> Response:
     origin = _origin(request, key_of(request), await accounts.chosen_project(request, project) or DEFAULT_PROJECT)
     _check_webhook(form, service_of(request).webhooks.hosts)
     name, book = secrets.token_hex(8), await run_in_threadpool(_book, form)
-    experiment, found = await service_of(request).writer.submit(lambda ledger: ledger.create(name, book, origin))
+    writer = service_of(request).writer
+    experiment, found = await writer.submit(lambda ledger: ledger.create(name, book, origin), origin.actor)
     service_of(request).flags.forget()
     if experiment != name and not _same(form, found):
         raise Refusal(409, "Key already used", "This Idempotency-Key was already used for another experiment")

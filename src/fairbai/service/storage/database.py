@@ -195,8 +195,8 @@ def _create_for_owner(target: URL) -> None:
     log = Path(f"{path}-wal")
     if not Path(path).exists() and log.exists() and log.stat().st_size:
         raise DatabaseError(
-            f"{shown(target)}: the file is missing, but {log} is there, with what was committed last: put the file back, "
-            "or move the log away to begin with an empty database"
+            f"{shown(target)}: the file is missing, but {log} is there, with what was committed last: "
+            "put the file back, or move the log away to begin with an empty database"
         )
     with suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, OWNER_ONLY))

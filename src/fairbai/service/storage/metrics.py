@@ -23,7 +23,7 @@ class Load(NamedTuple):
     Attributes:
         waiting: Operations that wait.
         busy: Seconds that the present transaction has taken.
-        oldest: Seconds that the oldest operation has waited.
+        oldest: Seconds that an experiment has waited for its turn.
     """
 
     waiting: int = 0
@@ -60,7 +60,7 @@ class Metrics:
         )
         self._oldest = Gauge(
             "fairbai_oldest_waiting_seconds",
-            "Seconds that the oldest operation has waited, of all workers",
+            "Seconds that an experiment has waited for its next turn, of all workers",
             multiprocess_mode="livemax",
             **registry,
         )

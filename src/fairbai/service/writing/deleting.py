@@ -28,7 +28,7 @@ async def delete(database: Database, writer: Writer, experiment: str, actor: str
 
     A Refusal if it was never there.
     """
-    record = await writer.submit(partial(_record, database, experiment, actor))
+    record = await writer.submit(partial(_record, database, experiment, actor), actor)
     if record is None:
         raise no_such_experiment(experiment)
     return record

@@ -20,8 +20,9 @@ from pathlib import Path
 from fairbai.service.domain.operation import Operation
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.metrics import Metrics
+from fairbai.service.writing.backlog import MAX_WAITING
 from fairbai.service.writing.links import Doing, Handing
-from fairbai.service.writing.writer import MAX_WAITING, Result, Work, Writer
+from fairbai.service.writing.writer import Result, Work, Writer
 
 VARIABLE = "FAIRBAI_WORKERS"  # the directory with the sockets of a server's workers
 BEAT = 0.25  # seconds between two signs of life, and two looks for other workers
@@ -94,14 +95,14 @@ class SharedWriter(Writer):
         for link in [*self._doing, *self._handing.values()]:
             link.close()
 
-    def submit(self, work: Work[Result]) -> asyncio.Future[Result]:
+    def submit(self, work: Work[Result], actor: str | None = None) -> asyncio.Future[Result]:
         """Queue an operation here or, if its experiment is another worker's, there."""
         if isinstance(work, Operation) and not self._closing:
             owner = self._owner(work.experiment)
             if owner is not None and owner.waiting < MAX_WAITING:
                 self._metrics.handed_over()
                 return owner.hand_over(work)
-        return super().submit(work)
+        return super().submit(work, actor)
 
     # --- whose experiment it is ---------------------------------------------------------------------------------
 

@@ -114,8 +114,9 @@ class Doing(Messages):
         for number, operation in items:
             try:
                 future = self._submit(operation)
-            except Refusal:  # too much is waiting here, or it is shutting down
-                self.send((number, (NOT_TAKEN, None)))
+            except Refusal as refusal:
+                # the other end can do it if too much is waiting here, or this one ends; not if a key has sent too much
+                self.send((number, (REFUSED, _told(refusal)) if refusal.status == 429 else (NOT_TAKEN, None)))
             else:
                 future.add_done_callback(partial(self._tell, number))
 
@@ -211,9 +212,13 @@ def _outcome(done: asyncio.Future[Any]) -> Outcome:
     if error is None:
         return DONE, done.result()
     if isinstance(error, Refusal):
-        return REFUSED, (error.status, error.title, error.detail, error.headers, error.extra)
+        return REFUSED, _told(error)
     log.error("an operation of another worker failed", exc_info=error)
     return FAILED, None
+
+
+def _told(refusal: Refusal) -> tuple[Any, ...]:
+    return refusal.status, refusal.title, refusal.detail, refusal.headers, refusal.extra
 
 
 def _refusal(status: int, title: str, detail: str, headers: dict[str, str], extra: dict[str, Any]) -> Refusal:

@@ -8,11 +8,11 @@ from fairbai.service.domain.refusals import Refusal
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.failures import GONE, TROUBLE, DatabaseError, FileGoneError
 from fairbai.service.writing.ledger import Ledger
-from fairbai.service.writing.writer import Writer
+from fairbai.service.writing.writer import DEAD, Writer
 
 EVERY = 3.0  # seconds after a write until another is tried
 MAX_WAIT = 3.0  # seconds to wait for each answer
-SLOW = 5.0  # seconds after which a group, or an operation that waits for its turn, is stuck
+SLOW = 5.0  # seconds after which a group, or an experiment that waits for its turn, is stuck
 
 
 class Probe:
@@ -35,11 +35,11 @@ class Probe:
     def _stuck(self) -> str | None:
         watch = self._writer.watch
         if not self._writer.alive:
-            return "Nothing can be written: restart the service"
+            return DEAD
         if watch.busy > SLOW:
             return f"The writer has been at one transaction for {watch.busy:.0f} seconds"
-        if watch.oldest > SLOW:
-            return f"An operation has been waiting for the writer for {watch.oldest:.0f} seconds"
+        if (oldest := self._writer.backlog.oldest) > SLOW:
+            return f"An experiment has been waiting for its turn to be written for {oldest:.0f} seconds"
         return None
 
     async def _answers(self) -> str | None:

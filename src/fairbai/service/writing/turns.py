@@ -6,7 +6,7 @@ So an operation that is light waits for at most one turn of heavy work, however 
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairbai.service.domain import costs
 from fairbai.service.domain.operation import Operation
@@ -15,7 +15,14 @@ from fairbai.service.writing.ledger import Ledger
 MAX_REMEMBERED = 100_000  # experiments whose size is known
 
 Work = Operation[Any] | Callable[[Ledger], Any]
-Waiting = tuple[Work, asyncio.Future[Any]]
+
+
+class Waiting(NamedTuple):
+    """Something to do, who waits for it, and what it waits behind: the experiment or, of a function, the key."""
+
+    work: Work
+    future: asyncio.Future[Any]
+    lane: str
 
 
 class Turns:
@@ -37,11 +44,9 @@ class Turns:
 
     def add(self, waiting: Waiting) -> None:
         """Queue something."""
-        work = waiting[0]
-        name = work.experiment if isinstance(work, Operation) else ""
-        lane = self._lanes.get(name)
+        lane = self._lanes.get(waiting.lane)
         if lane is None:
-            lane = self._lanes[name] = deque()
+            lane = self._lanes[waiting.lane] = deque()
         lane.append(waiting)
         self._length += 1
 
@@ -61,7 +66,7 @@ class Turns:
             before = len(group)
             for name in list(self._lanes):
                 lane = self._lanes[name]
-                work = lane[0][0]
+                work = lane[0].work
                 cost = self._seconds(work, opened.get(name))
                 if (cost > costs.LIGHT) != heavy:
                     continue

@@ -16,15 +16,16 @@ from fairbai.service.domain.refusals import Refusal, unavailable
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.failures import TROUBLE, of_database
 from fairbai.service.storage.metrics import Metrics
+from fairbai.service.writing.backlog import Backlog, Entry
 from fairbai.service.writing.ledger import Ledger
 from fairbai.service.writing.turns import Turns, Waiting
 from fairbai.service.writing.watch import Watch
 
 GATHERING = 0.001  # seconds that operations wait for others, again and again while others come,
 MAX_GATHERING = 5  # at most so many times
-MAX_WAITING = 10_000  # operations
-MAX_WAITING_ROWS = 500_000  # of these operations, approximately: they are in memory
 STOPPING = 12.0  # seconds for the thread to finish: more than the deadline of a call to the database
+
+DEAD = "Nothing can be written: restart the service"
 
 log = logging.getLogger("fairbai.service")
 
@@ -39,6 +40,7 @@ class Writer:
 
     Attributes:
         watch: How long its work takes.
+        backlog: What is not answered yet.
     """
 
     def __init__(self, database: Database, metrics: Metrics) -> None:
@@ -48,15 +50,13 @@ class Writer:
         self._gathered: list[Waiting] = []  # what was submitted and is not in the queue yet:
         self._expected = 1  # until they are so many,
         self._timer: asyncio.TimerHandle | None = None  # or it is time
-        self._unanswered = 0  # operations
+        self._unanswered: dict[asyncio.Future[Any], Entry] = {}
         self._queue: SimpleQueue[list[Waiting] | None] = SimpleQueue()
         self._turns = Turns(self._ledger)  # of the thread only
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="fairbai-writer", daemon=True)
-        self.watch = Watch()
-        self._closing = False
-        self._rows_submitted = 0  # written by the event loop only,
-        self._rows_taken = 0  # and this by the thread only
+        self.watch, self.backlog = Watch(), Backlog()
+        self._closing = self._ended = False
 
     def start(self) -> None:
         """Start, in the running event loop."""
@@ -80,21 +80,20 @@ class Writer:
     @property
     def alive(self) -> bool:
         """Whether the thread is running."""
-        return self._thread.is_alive()
+        return self._thread.is_alive() and not self._ended
 
-    def submit(self, work: Work[Result]) -> asyncio.Future[Result]:
-        """Queue an operation, or a function of the ledger that uses its own transaction."""
+    def submit(self, work: Work[Result], actor: str | None = None) -> asyncio.Future[Result]:
+        """Queue an operation, or a function of the ledger that uses its own transaction, for a key or the server."""
         if self._closing:
             raise unavailable("The service is shutting down")
-        rows_waiting = self._rows_submitted - self._rows_taken
-        if self.waiting >= MAX_WAITING or rows_waiting >= MAX_WAITING_ROWS:
-            raise unavailable("Too many requests are waiting for the database")
+        if not self.alive:
+            raise unavailable(DEAD)
+        entry = self.backlog.add(work, actor)
         assert self._loop is not None
         future: asyncio.Future[Result] = self._loop.create_future()
-        self._rows_submitted += _size(work)
-        self.watch.submit(future)
-        self._unanswered += 1
-        self._gathered.append((work, future))
+        self._unanswered[future] = entry
+        self.watch.submit()
+        self._gathered.append(Waiting(work, future, entry.lane))
         if len(self._gathered) >= self._expected:
             self._hand_in()
         elif self._timer is None:
@@ -104,7 +103,7 @@ class Writer:
     def _wait_for_others(self, turns: int, before: int) -> None:
         """Hand in what was gathered, once nothing comes any more; ``before`` is how much there was a moment ago."""
         now = len(self._gathered)
-        if turns == 0 or (now == before and now == self._unanswered):  # else some are about to be answered
+        if turns == 0 or (now == before and now == len(self._unanswered)):  # else some are about to be answered
             self._hand_in()
             return
         assert self._loop is not None
@@ -121,9 +120,9 @@ class Writer:
 
     def _resolve(self, done: list[tuple[asyncio.Future[Any], Any]]) -> None:
         """Answer a group. Its clients are about to call again, and then share a transaction with all that wait now."""
-        self._expected = self._unanswered
-        self._unanswered -= len(done)
+        self._expected = len(self._unanswered)
         for future, result in done:
+            self.backlog.remove(self._unanswered.pop(future))
             if future.cancelled():  # the client has gone; its operation was carried out all the same
                 continue
             if isinstance(result, BaseException):
@@ -136,8 +135,18 @@ class Writer:
     def _work(self) -> None:
         try:
             self._work_until_the_end()
+        except BaseException:
+            log.critical("the writer has ended, and nothing can be written: restart the service", exc_info=True)
+            assert self._loop is not None
+            self._loop.call_soon_threadsafe(self._give_up)
         finally:
             self._ledger.close()
+
+    def _give_up(self) -> None:
+        """The thread has ended, in the event loop: nobody else would answer what waits."""
+        self._ended = True
+        refusal = unavailable("The writer did not confirm the request; it is safe to repeat it")
+        self._resolve([(future, refusal) for future in self._unanswered])
 
     def _work_until_the_end(self) -> None:
         ending = False
@@ -158,21 +167,20 @@ class Writer:
         return given is None
 
     def _answer(self, group: list[Waiting]) -> None:
-        self._rows_taken += sum(_size(work) for work, _ in group)
-        self.watch.begin(future for _, future in group)
+        self.watch.begin(len(group))
         try:
             done = self._run(group)
         except Exception as error:  # nothing may end the thread; clients can safely repeat their calls
             log.exception("a group of %d operations failed", len(group))
-            done = [(future, error) for _, future in group]
+            done = [(waiting.future, error) for waiting in group]
         self.watch.end()
         assert self._loop is not None
         self._loop.call_soon_threadsafe(self._resolve, done)
 
     def _run(self, group: list[Waiting]) -> list[tuple[asyncio.Future[Any], Any]]:
         before = self._ledger.appended
-        shared = [(work, future) for work, future in group if isinstance(work, Operation)]
-        alone = [(work, future) for work, future in group if not isinstance(work, Operation)]
+        shared = [(work, future) for work, future, _ in group if isinstance(work, Operation)]
+        alone = [(work, future) for work, future, _ in group if not isinstance(work, Operation)]
         done = [(future, self._try(lambda work=work: work(self._ledger))) for work, future in alone]  # type: ignore[misc]
         if shared:
             operations = [work for work, _ in shared]
@@ -201,7 +209,3 @@ class Writer:
             return of_database(self._database.url, error)
         except Exception as error:
             return error
-
-
-def _size(work: Work[Any]) -> int:
-    return work.size if isinstance(work, Operation) else 1
