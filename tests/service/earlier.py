@@ -14,11 +14,11 @@ from fairbai.service.storage.upgrades import changing_tables, migrate
 
 
 def take_back(url: str, revision: str) -> None:
-    """Give a database the tables of an earlier schema, without what these cannot hold, and without tokens."""
+    """Give a database the tables of an earlier schema, without what these cannot hold."""
     with closing(open_database(url)) as database, changing_tables(database) as connection:
         now = _tables(connection)
         rows = {
-            name: [_without_seed(dict(row._mapping)) for row in connection.execute(select(table))]
+            name: [_as_of(revision, dict(row._mapping)) for row in connection.execute(select(table))]
             for name, table in now.tables.items()
         }
         now.drop_all(connection)
@@ -36,9 +36,9 @@ def _tables(connection: Connection) -> MetaData:
     return found
 
 
-def _without_seed(row: dict[str, Any]) -> dict[str, Any]:
-    """Tickets had no tokens."""
-    if row.get("kind") == "asked":
+def _as_of(revision: str, row: dict[str, Any]) -> dict[str, Any]:
+    """At first tickets had no tokens."""
+    if revision < "0006" and row.get("kind") == "asked":
         data = json.loads(row["data"])
         data.pop("seed", None)
         row["data"] = encode(data)

@@ -15,7 +15,7 @@ from fairbai.cli import main
 from fairbai.service.domain.operations import Expire
 from fairbai.service.reading.chains import read_heads
 from fairbai.service.reading.verify import verify
-from fairbai.service.storage import deletions, keyring
+from fairbai.service.storage import copies, deletions, keyring
 from fairbai.service.storage.copies import backup
 from fairbai.service.storage.database import open_database
 from fairbai.service.storage.failures import DatabaseError
@@ -105,6 +105,46 @@ def test_tickets_of_the_backup_stay_valid(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "newer.db")) as connection:
         assert connection.execute("SELECT restores FROM experiments").fetchall() == [(2,)]
     assert verified(f"sqlite:///{tmp_path}/newer.db") == []
+
+
+def test_a_bare_number_does_not_void_the_reward_of_another_trial(tmp_path: Path) -> None:
+    """Somebody has exported the log before the restore, and wants to void what is there under number 5."""
+    target = f"sqlite:///{tmp_path}/new.db"
+    with running(address(tmp_path)) as client:
+        at = create(client, delta=1e-9)
+        kept = ask(client, at, 5)
+        tell(client, at, {ticket["ticket"]: 1.0 for ticket in kept})
+        assert client.post(f"{at}/void", json={"tickets": ["0"], "reason": "sent twice"}).json()["voided"] == 1
+        saved(address(tmp_path), tmp_path / "backup.db")
+        (lost,) = ask(client, at)
+        tell(client, at, {lost["ticket"]: 1e9})
+    restored(tmp_path / "backup.db", target)
+    with running(target) as client:
+        (now,) = ask(client, at)
+        tell(client, at, {now["ticket"]: 1.0})
+        wrong = {"5": 409, lost["ticket"]: 410, now["ticket"]: 200, kept[1]["ticket"]: 200, "2": 409}
+        answers = {
+            ticket: client.post(f"{at}/void", json={"tickets": [ticket], "reason": "in cents"}) for ticket in wrong
+        }
+        assert {ticket: answer.status_code for ticket, answer in answers.items()} == wrong
+        assert "Ticket 5 must be given in full, as in the column full_ticket" in answers["5"].json()["detail"]
+    assert verified(target) == []
+
+
+def test_a_name_that_is_taken_while_the_backup_is_written_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, real = tmp_path / "backup.db", copies._write
+
+    def write(*given: Any) -> dict[str, int]:
+        file.write_text("of somebody else")
+        return real(*given)
+
+    monkeypatch.setattr(copies, "_write", write)
+    with opened(address(tmp_path)), pytest.raises(FileExistsError):
+        saved(address(tmp_path), file)
+    assert file.read_text() == "of somebody else"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["backup.db", "test.db"]
 
 
 def test_a_backup_during_a_deletion_is_restored(tmp_path: Path) -> None:

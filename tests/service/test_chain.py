@@ -172,8 +172,12 @@ def test_an_experiment_that_is_missing(client: Local, tmp_path: Path) -> None:
     """Is lost, unless its deletion is recorded, with as many events."""
     head = f"abc=7:{'0' * 64}"
     assert differences(tmp_path, head) == ["the experiment is lost: a head of it was kept, and no deletion is recorded"]
-    change(tmp_path, "INSERT INTO deletions VALUES ('abc', 'default', 'x', 1.0, NULL, 7, NULL)")
+    change(tmp_path, "INSERT INTO deletions VALUES ('abc', 'default', 'x', 1.0, NULL, 7, '" + "0" * 64 + "')")
     assert differences(tmp_path, head) == []
+    assert differences(tmp_path, f"abc=6:{'1' * 64}") == []  # of which nothing is left to compare it with
+    assert differences(tmp_path, head, f"abc=7:{'1' * 64}") == [
+        f"it was deleted when event 7 had hash {'0' * 64}, the kept head has {'1' * 64}"
+    ]
     later = f"abc=8:{'0' * 64}"
     assert differences(tmp_path, head, later) == ["it was deleted with 7 events, the kept head is of event 8"]
 

@@ -13,14 +13,18 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Column, Integer, text
+from sqlalchemy import Column, Integer, event, inspect, text
 
+from fairbai.service.reading.verify import verify
 from fairbai.service.storage import database as databases
 from fairbai.service.storage import upgrades
 from fairbai.service.storage.database import open_database
+from fairbai.service.storage.deliveries import of_experiment
 from fairbai.service.storage.failures import DatabaseError
+from fairbai.service.storage.logs import voided_tickets
 from fairbai.service.storage.schema import metadata
 from fairbai.service.storage.upgrades import check_version, schema_version, upgrade
+from tests.service.earlier import take_back
 from tests.service.running import address, create, opened, play, running
 
 
@@ -47,6 +51,44 @@ def test_upgrade_again_changes_nothing(tmp_path: Path) -> None:
         version = schema_version(database)
         upgrade(database)
         assert schema_version(database) == version is not None
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.system)])
+def test_an_older_database_gets_indexes_and_keeps_its_rows(request: pytest.FixtureRequest, kind: str) -> None:
+    url, hook = request.getfixturevalue(kind), "https://hooks.example.com/fairbai"
+    with running(url, webhook_hosts=("hooks.example.com",), webhook_secret="x" * 32) as client:
+        at = create(client, delta=1e-9, webhook=hook)
+        play(client, at, 5)
+        client.post(f"{at}/void", json={"tickets": ["2"], "reason": "sent twice"})
+        client.post(f"{at}/close")
+        head = client.get(f"{at}/head").json()
+    take_back(url, "0008")
+    with opened(url) as database:
+        experiment = at.rpartition("/")[2]
+        assert [found for _, found in verify(database)] == [[]]
+        assert [row.kind for row in of_experiment(database, experiment, 10)] == ["stop"]
+        with database.reader.connect() as connection:
+            assert voided_tickets(connection, experiment, 10**9) == {2}
+            indexes = {
+                one["name"] for name in ("events", "deliveries") for one in inspect(connection).get_indexes(name)
+            }
+            assert {"events_voided", "deliveries_newest"} <= indexes
+    with running(url) as client:
+        assert client.get(f"{at}/head").json() == head
+
+
+def test_voids_and_announcements_are_found_without_reading_whole_tables(tmp_path: Path) -> None:
+    asked: list[tuple[str, Any]] = []
+    with opened(address(tmp_path)) as database, database.reader.connect() as connection:
+        event.listen(database.reader, "before_cursor_execute", lambda *given: asked.append(given[2:4]))
+        voided_tickets(connection, "x", 7)
+        of_experiment(database, "x", 7)
+        first, second = (
+            " ".join(str(row[3]) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", given))
+            for text, given in list(asked)
+        )
+    assert "USING COVERING INDEX events_voided" in first
+    assert "USING INDEX deliveries_newest" in second
 
 
 def test_newer_database_is_refused(tmp_path: Path) -> None:

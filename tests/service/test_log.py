@@ -238,6 +238,17 @@ def test_formats_hold_the_same(client: Local) -> None:
     assert client.get(f"{at}/events?format=xml").status_code == 422
 
 
+def test_tickets_are_also_exported_as_clients_know_them(client: Local) -> None:
+    """So that a reward can be voided by what no other history can have given out."""
+    at = create(client, delta=1e-9)
+    given = [ticket["ticket"] for ticket in ask(client, at, 3)]
+    tell(client, at, dict.fromkeys(given[1:], 0.5))
+    client.post(f"{at}/void", json={"tickets": given[1:2], "reason": "sent twice"})
+    lines = [json.loads(line) for line in client.get(f"{at}/events?format=ndjson").text.splitlines()]
+    assert [line["full_ticket"] for line in lines] == [None, *given, *given[1:], given[1]]
+    assert all(line["full_ticket"].split("-", 1)[0] == line["ticket"] for line in lines[1:])
+
+
 def test_long_log_comes_in_pieces(client: Local) -> None:
     at = create(client)
     for _ in range(40):

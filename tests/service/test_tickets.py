@@ -19,6 +19,7 @@ from fairbai.service.domain import tickets
 from fairbai.service.domain.asking import Ask
 from fairbai.service.domain.tickets import Claim
 from fairbai.service.reading.verify import verify
+from fairbai.service.storage.keys import create_key
 from fairbai.service.writing.ledger import Ledger
 from tests.service.earlier import take_back
 from tests.service.running import Local, address, ask, create, opened, running, tell
@@ -98,16 +99,26 @@ def test_altered_and_bare_tickets_are_refused(client: Local) -> None:
 
 
 def test_repeated_ask_has_the_same_tickets_after_a_restart(tmp_path: Path) -> None:
-    def asked(client: Local, at: str) -> Any:
-        return client.post(f"{at}/ask", json={"n": 3}, headers={"Idempotency-Key": "k"}).json()
-
     with running(address(tmp_path)) as client:
-        at = create(client)
-        first = asked(client, at)
+        at, key = create(client), client.http.headers["Authorization"]
+        named = {"Idempotency-Key": "k", "Authorization": key}
+        first = client.post(f"{at}/ask", json={"n": 3}, headers=named).json()
     with running(address(tmp_path)) as client:
         ask(client, at, 2)
-        assert asked(client, at) == first
+        assert client.post(f"{at}/ask", json={"n": 3}, headers=named).json() == first
         assert told(client, at, *(one["ticket"] for one in first["tickets"])).json()["counted"] == 3
+
+
+def test_two_keys_that_use_the_same_name_get_tickets_of_their_own(client: Local) -> None:
+    """Such as two services that count their calls: else both would tell the rewards of the same trials."""
+    at, database = create(client), client.app.service.database
+    keys = [create_key(database, "writer") for _ in range(2)]
+    named = [{"Idempotency-Key": "1", "Authorization": f"Bearer {key}"} for key in keys]
+    first, second = (client.post(f"{at}/ask", json={}, headers=one).json()["tickets"] for one in named)
+    assert first != second
+    assert client.post(f"{at}/ask", json={}, headers=named[0]).json()["tickets"] == first
+    assert client.post(f"{at}/ask", json={"n": 2}, headers=named[1]).status_code == 409
+    assert client.get(at).json()["trials"] == 2
 
 
 def test_tickets_are_short_random_and_safe_in_cookies(client: Local) -> None:

@@ -244,7 +244,7 @@ def test_the_key_of_stored_units_stays(tmp_path: Path) -> None:
         with pytest.raises(DatabaseError, match="which is its own: leave --unit-secret out"):
             unit_key(client.app.service.database, "a secret")
         with client.app.service.database.reader.connect() as connection:
-            assert len(connection.execute(text("SELECT value FROM secrets")).scalar_one()) == 64
+            assert len(connection.execute(text("SELECT value FROM secrets WHERE name = 'unit_key'")).scalar_one()) == 64
 
 
 def test_a_lost_connection_is_replaced(client: Local) -> None:

@@ -15,6 +15,10 @@ from fairbai.service.domain.tally import Tally
 from fairbai.service.domain.tickets import Claim, lost, same
 from fairbai.service.domain.unit import UnitOfWork
 
+BARE = (
+    "must be given in full, as in the column full_ticket of the export: the database was restored from a backup, "
+    "and the history that was lost may have given the number to another trial"
+)
 MAX_VOIDS = 100  # of an experiment: they are in its state, which every operation writes
 
 
@@ -115,6 +119,8 @@ class Void(Operation[answers.Voided]):
                 raise no_such_ticket(str(number))
             if token is not None and (ticket.token is None or not same(token, ticket.token)):
                 raise lost(Claim(number, token))
+            if token is None and ticket.token is not None and unit.restores and not self.replayed:
+                raise _refused(number, BARE)
             if ticket.reward is None and not ticket.voided:
                 raise _refused(number, "has no reward")
             if not ticket.voided:

@@ -178,8 +178,9 @@ async def ask(request: Request, experiment: str) -> Response:
     if form.unit is not None:
         return QuickAnswer(await _ask_by_unit(request, experiment, form.unit, form.serve_winner))
     key = key_of(request)
-    name = None if key is None else f"{experiment}:ask:{key}"
-    operation = asking.Ask(experiment, name, form.n, form.serve_winner, actor=request.scope["key"])
+    actor: str = request.scope["key"]
+    name = None if key is None else f"{experiment}:ask:{actor}:{key}"  # such names belong to the key that made them
+    operation = asking.Ask(experiment, name, form.n, form.serve_winner, actor=actor)
     if form.available is not None:
         operation.available = await _numbers(request, experiment, form.available)
     return QuickAnswer(await service_of(request).writer.submit(operation))

@@ -88,7 +88,10 @@ def missing(connection: Connection, experiment: str, kept: Iterable[Head]) -> li
     if row is None:
         return ["the experiment is lost: a head of it was kept, and no deletion is recorded"]
     last = max(head.sequence for head in kept)
-    return [] if last <= row.events else [f"it was deleted with {row.events} events, the kept head is of event {last}"]
+    if last > row.events:
+        return [f"it was deleted with {row.events} events, the kept head is of event {last}"]
+    wrong = [head.hash for head in kept if head.sequence == row.events and head.hash != row.head]
+    return [f"it was deleted when event {row.events} had hash {row.head}, the kept head has {one}" for one in wrong]
 
 
 class Seen(TypedDict):

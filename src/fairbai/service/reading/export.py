@@ -4,17 +4,30 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, zip_longest
 from typing import Any
 
+from sqlalchemy import bindparam, select
+
 from fairbai.service.domain.encoding import decode, encode, iso
+from fairbai.service.domain.tickets import shown
 from fairbai.service.reading.reader import row_of
+from fairbai.service.storage.bulk import Chosen
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.logs import part_of_log
+from fairbai.service.storage.schema import tickets
 
-COLUMNS = ("sequence", "at", "kind", "ticket", "arm", "reward", "late", "pulls", "detail", "probability", "actor")
+COLUMNS = (
+    *("sequence", "at", "kind", "ticket", "arm", "reward", "late", "pulls", "detail", "probability", "actor"),
+    "full_ticket",  # as clients know it; beside the number, as columns only ever are added
+)
+OF_TICKETS = ("asked", "told", "earned", "counted", "expired", "voided")
+TOKENS = Chosen(
+    select(tickets.c.number, tickets.c.token).where(tickets.c.experiment == bindparam("of_experiment")),
+    tickets.c.number,
+)
 MAX_LINES = 5_000  # per piece
 # What a spreadsheet would take for a formula: one of these characters at the beginning of a cell, also of one that it
 # makes itself, because in its language semicolons separate cells. Blanks and quotes before it do not help.
@@ -28,26 +41,39 @@ MEDIA = {
     "parquet": "application/vnd.apache.parquet",
 }
 Line = dict[str, Any]
+Tokens = dict[int, int | None]
 
 
 def export(database: Database, experiment: str, form: str) -> Iterator[bytes]:
     """The log as it is now, in pieces."""
     row = row_of(database, experiment)
     labels = json.loads(row.config)["arms"]
-    lines = (line for event in _events(database, experiment, row.version) for line in _lines(event, labels))
+    lines = (line for event in _events(database, experiment, row.version) for line in _lines(*event, labels))
     return {"csv": _csv, "ndjson": _ndjson, "parquet": _parquet}[form](_pieces(lines))
 
 
-def _events(database: Database, experiment: str, end: int) -> Iterator[Any]:
-    """The log, each part from a short transaction: a slow client blocks nothing."""
+def _events(database: Database, experiment: str, end: int) -> Iterator[tuple[Any, dict[str, Any], Tokens]]:
+    """The log with its data and the tokens in it, each part from short transactions: a slow client blocks nothing."""
     after = 0
     while after < end:
         with database.reader.connect() as connection:
             part = part_of_log(connection, experiment, after, end)
         if not part:
             return
-        yield from part
+        decoded = [decode(row.data) for row in part]
+        numbers = {number for row, data in zip(part, decoded, strict=True) for number in _numbers(row.kind, data)}
+        with database.reader.connect() as connection:
+            tokens = dict(TOKENS.run(connection, numbers, of_experiment=experiment))
+        for row, data in zip(part, decoded, strict=True):
+            yield row, data, tokens
         after = part[-1].sequence
+
+
+def _numbers(kind: str, data: dict[str, Any]) -> Sequence[int]:
+    """The tickets of an event."""
+    if kind not in OF_TICKETS:
+        return ()
+    return range(data["first"], data["first"] + data["n"]) if kind == "asked" else data["tickets"]
 
 
 def _pieces(lines: Iterator[Line]) -> Iterator[list[Line]]:
@@ -56,32 +82,35 @@ def _pieces(lines: Iterator[Line]) -> Iterator[list[Line]]:
         yield piece
 
 
-def _lines(row: Any, labels: list[str]) -> Iterator[Line]:
+def _lines(row: Any, data: dict[str, Any], tokens: Tokens, labels: list[str]) -> Iterator[Line]:
     """One line per ticket or arm of an event; a single line if it has none."""
-    data = decode(row.data)
+
+    def named(number: int) -> Line:
+        return {"ticket": str(number), "full_ticket": shown(number, tokens.get(number))}
+
     line = dict.fromkeys(COLUMNS) | {"sequence": row.sequence, "at": iso(row.at), "kind": row.kind, "actor": row.actor}
     if row.kind == "asked":
         chances = data.get("probabilities", ())
         if "available" in data:
             line["detail"] = encode({"available": [labels[arm] for arm in data["available"]]})
         for number, (arm, chance) in enumerate(zip_longest(data["arms"], chances), data["first"]):
-            yield line | {"ticket": str(number), "arm": labels[arm], "probability": chance}
+            yield line | {**named(number), "arm": labels[arm], "probability": chance}
     elif row.kind in ("told", "earned"):
         late = set(data["late"])
         for number, arm, reward in zip(data["tickets"], data["arms"], data["rewards"], strict=True):
-            yield line | {"ticket": str(number), "arm": labels[arm], "reward": reward, "late": number in late}
+            yield line | {**named(number), "arm": labels[arm], "reward": reward, "late": number in late}
     elif row.kind == "counted":
         for number, arm, reward in zip(data["tickets"], data["arms"], data["rewards"], strict=True):
-            yield line | {"ticket": str(number), "arm": labels[arm], "reward": reward}
+            yield line | {**named(number), "arm": labels[arm], "reward": reward}
     elif row.kind == "voided":
         why = encode({"reason": data["reason"], "after_decision": data["after_decision"]})
         for number, arm, reward in zip(data["tickets"], data["arms"], data["rewards"], strict=True):
-            yield line | {"ticket": str(number), "arm": labels[arm], "reward": reward, "detail": why}
+            yield line | {**named(number), "arm": labels[arm], "reward": reward, "detail": why}
     elif row.kind == "switched_off":
         yield line | {"arm": labels[data["arm"]], "detail": encode({"reason": data["reason"]})}
     elif row.kind == "expired":
         for number, arm in zip(data["tickets"], data["arms"], strict=True):
-            yield line | {"ticket": str(number), "arm": labels[arm]}
+            yield line | {**named(number), "arm": labels[arm]}
     elif row.kind == "batch":
         name = row.key.split(":", 2)[2]
         drawn = {key: data[key] for key in ("policy", "squares") if key in data}

@@ -60,10 +60,11 @@ def _write(source: Connection, part: Path) -> Counts:
 
 
 def _publish(part: Path, file: Path) -> None:
-    """Give a complete backup its name, on disk."""
+    """Give a complete backup its name, on disk; raises FileExistsError if it was taken meanwhile."""
     with part.open("rb+") as complete:
         os.fsync(complete.fileno())
-    part.rename(file)
+    os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, OWNER_ONLY))  # a link would be refused by some disks
+    part.replace(file)
     folder = os.open(file.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Row, select
 
 from fairbai.service.domain.encoding import decode
 from fairbai.service.domain.tally import Tally
-from fairbai.service.storage.schema import events
+from fairbai.service.storage.schema import VOIDED, events
 
 MAX_EVENTS = 1_000  # per part
 MAX_TEXT = 1_000_000  # characters per part, approximately: an event may have 10,000 tickets
@@ -43,8 +43,9 @@ def whole_log(connection: Connection, experiment: str, end: int) -> Iterator[Row
 
 def voided_tickets(connection: Connection, experiment: str, end: int, after: int = 0) -> frozenset[int]:
     """The tickets that the events after number ``after`` and up to number ``end`` voided."""
-    of_them = (events.c.experiment == experiment, events.c.sequence > after, events.c.sequence <= end)
-    found = connection.execute(select(events.c.data).where(*of_them, events.c.kind == "voided")).scalars()
+    own = events.c.experiment == experiment
+    voids = select(events.c.sequence).where(own, events.c.sequence > after, events.c.sequence <= end, VOIDED)
+    found = connection.execute(select(events.c.data).where(own, events.c.sequence.in_(voids.correlate(None)))).scalars()
     return frozenset(number for data in found for number in decode(data)["tickets"])
 
 
