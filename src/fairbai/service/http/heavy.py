@@ -1,9 +1,11 @@
 """Work that takes long: a few at once, in threads, because each takes the interpreter from the requests of others."""
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
@@ -27,6 +29,14 @@ class HeavyWork:
         self._limits = limits
         self._threads: CapacityLimiter | None = None
         self._plans: Counter[str] = Counter()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def alone(self, name: str) -> AsyncIterator[None]:
+        """Wait for those who came before under the same name."""
+        lock = self._locks.setdefault(name, asyncio.Lock())
+        async with lock:
+            yield
 
     async def run(self, function: Callable[[], Result]) -> Result:
         """What a function returns, once it is its turn."""
