@@ -66,7 +66,9 @@ def recount(
     else:  # which knows what was voided before it
         tally = before
         every = before.without | without
-        if before.version > end or before.without != every | voided_tickets(connection, experiment, end, before.version):
+        if before.version > end or before.without != every | voided_tickets(
+            connection, experiment, end, before.version
+        ):
             raise LogChangedError
     while part := part_of_log(connection, experiment, tally.version, end):
         for event in part:
