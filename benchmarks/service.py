@@ -1,6 +1,7 @@
 """The HTTP service under load, against Optuna's storage and a bare endpoint."""
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from benchmarks.first_minute import OTHER
 from benchmarks.identifier import NEVER, SEED, peer
 from benchmarks.measure import Ratio, faster
 from tests.service.postgresql import Cluster
@@ -41,20 +43,30 @@ def suite() -> Iterator[Ratio]:
     requests for many trials at once. The bare endpoint is FastAPI on uvicorn, started the same way and under the same
     load: it parses the same body and answers without doing anything. Everything is measured for 2 s at a time, in three
     rounds in which all take turns; a row shows the best of them (the lowest 99th percentile).
+
+    With `FAIRBAI_BESIDE` set to the `src` folder of another version, that one is measured in the same rounds, too:
+    beside this version, and beside the bare endpoint.
     """
     optuna = peer("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fairbai-bench-")))
         bare = bare_endpoint(stack, directory)
-        servers = _servers(stack, directory)
+        cluster = _cluster(stack)
+        servers = _servers(stack, directory, cluster)
         calls: dict[str, Callable[[], Result]] = {"optuna": _optuna(optuna, directory), "bare": bare}
         for name, server in servers.items():
             for kind, talk in KINDS.items():
                 calls[f"{name}, {kind}"] = _load(server, **talk)
+        other = os.environ.get(OTHER)
+        for name, server in _servers(stack, directory, cluster, other).items() if other else ():
+            for kind in BESIDE:
+                calls[f"{name}, {kind}, other"] = _load(server, **KINDS[kind])
         best = in_turns(calls)
     for name in servers:
         yield from _rows(name, best, promised=name == "SQLite")
+    for name in servers if other else ():
+        yield from _rows_beside(name, best, str(other))
 
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -62,6 +74,9 @@ KINDS: dict[str, dict[str, Any]] = {
     "batch": {"talk": "pairs", "n": BATCH},
     "edge": {"talk": "batches", "n": EDGE_BATCH},
 }
+
+BESIDE = {"single": "", "batch": f", {BATCH} at a time"}  # what is measured of another version, too
+BARE = f"a bare FastAPI {version('fastapi')} endpoint"
 
 
 @dataclass(frozen=True)
@@ -82,7 +97,6 @@ class Result:
 def _rows(name: str, best: dict[str, Result], promised: bool) -> Iterator[Ratio]:
     single, batch, edge = (best[f"{name}, {kind}"] for kind in KINDS)
     optuna = f"Optuna {version('optuna')} on SQLite", 1 / best["optuna"].rate
-    bare = f"a bare FastAPI {version('fastapi')} endpoint"
     yield faster(f"ask + tell over HTTP, {name}", 2 / single.rate, *optuna, at_least=25 if promised else None)
     yield faster(
         f"ask + tell over HTTP, {name}, {BATCH} at a time",
@@ -95,7 +109,7 @@ def _rows(name: str, best: dict[str, Result], promised: bool) -> Iterator[Ratio]
     yield Ratio(
         f"a request, {name}",
         1 / single.rate,
-        bare,
+        BARE,
         1 / best["bare"].rate,
         f"{share:.0%} of its requests a second",
         target,
@@ -104,10 +118,23 @@ def _rows(name: str, best: dict[str, Result], promised: bool) -> Iterator[Ratio]
     for kind, result in (("", single), (f", {BATCH} at a time", batch)):
         times = result.p99 / best["bare"].p99
         what = f"a request, {name}{kind}, 99th percentile"
-        yield Ratio(what, result.p99, bare, best["bare"].p99, f"{times:.3g}x the time")
+        yield Ratio(what, result.p99, BARE, best["bare"].p99, f"{times:.3g}x the time")
     trials, asked = edge.rate * EDGE_BATCH, batch.rate * BATCH / 2
     what, others = f"a trial in edge mode, {name}", f"ask + tell, {BATCH} at a time"
     yield Ratio(what, 1 / trials, others, 1 / asked, f"{trials:,.0f} a second, {trials / asked:.3g}x")
+
+
+def _rows_beside(name: str, best: dict[str, Result], other: str) -> Iterator[Ratio]:
+    """This version beside another, and the other one beside the bare endpoint."""
+    for kind, suffix in BESIDE.items():
+        ours, theirs, what = best[f"{name}, {kind}"], best[f"{name}, {kind}, other"], f"a request, {name}{suffix}"
+        share = f"{ours.rate / theirs.rate:.0%} of its requests a second"
+        yield Ratio(what, 1 / ours.rate, other, 1 / theirs.rate, share)
+        yield Ratio(f"{what}, 99th percentile", ours.p99, other, theirs.p99, f"{ours.p99 / theirs.p99:.3g}x the time")
+    single, bare = best[f"{name}, single, other"], best["bare"]
+    share, what = f"{single.rate / bare.rate:.0%} of its requests a second", f"a request, {name}, of {other}"
+    yield Ratio(what, 1 / single.rate, BARE, 1 / bare.rate, share)
+    yield Ratio(f"{what}, 99th percentile", single.p99, BARE, bare.p99, f"{single.p99 / bare.p99:.3g}x the time")
 
 
 def in_turns(calls: dict[str, Callable[[], Result]]) -> dict[str, Result]:
@@ -122,20 +149,32 @@ def in_turns(calls: dict[str, Callable[[], Result]]) -> dict[str, Result]:
 # --- who is measured --------------------------------------------------------------------------------------------
 
 
-def _servers(stack: ExitStack, directory: Path) -> dict[str, Server]:
+def _cluster(stack: ExitStack) -> Cluster:
     cluster = Cluster()
     stack.callback(cluster.remove)
     cluster.start()
-    one_key = ("--key-rate", "0")  # which all connections share
-    servers = {"SQLite": Server(f"sqlite:///{directory}/fairbai.db", directory, arguments=one_key)}
+    return cluster
+
+
+def _servers(stack: ExitStack, directory: Path, cluster: Cluster, other: str | None = None) -> dict[str, Server]:
+    """The servers of this version or, given its source, of another, each with a database of its own."""
+    prefix, environment = ("other", {"PYTHONPATH": other}) if other else ("own", {})
+    # all connections share one key; versions that have no such argument have no such limit
+    arguments = () if other and not _knows_key_rate(other) else ("--key-rate", "0")
+    options: dict[str, Any] = {"environment": environment, "arguments": arguments}
+    servers = {"SQLite": Server(f"sqlite:///{directory}/{prefix}.db", directory, **options)}
     for workers, plural in ((1, ""), (2, "s")):
-        cluster.run(f"CREATE DATABASE workers_{workers}")
-        url = cluster.url(f"workers_{workers}")
-        servers[f"PostgreSQL, {workers} worker{plural}"] = Server(url, directory, workers=workers, arguments=one_key)
+        cluster.run(f"CREATE DATABASE {prefix}_{workers}")
+        url = cluster.url(f"{prefix}_{workers}")
+        servers[f"PostgreSQL, {workers} worker{plural}"] = Server(url, directory, workers=workers, **options)
     for server in servers.values():
         stack.callback(server.stop)
         server.start()
     return servers
+
+
+def _knows_key_rate(source: str) -> bool:
+    return "--key-rate" in (Path(source) / "fairbai" / "cli" / "service.py").read_text()
 
 
 def _load(server: Server, **talk: Any) -> Callable[[], Result]:

@@ -21,6 +21,8 @@ class Asked:
     key: str
     n: int
     tickets: tuple[tuple[str, str], ...] | None
+    began: float = 0.0
+    ended: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -44,23 +46,51 @@ class Seen:
 
 
 @dataclass(frozen=True)
+class Voided:
+    """A reward that was taken out, and whether that was acknowledged."""
+
+    experiment: str
+    arm: str
+    reward: float
+    acknowledged: bool
+
+
+@dataclass(frozen=True)
+class Paused:
+    """From the answer to a pause to the next call that could end it."""
+
+    experiment: str
+    began: float
+    ended: float
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A head of the log that was in an answer."""
+
+    experiment: str
+    head: str
+
+
+@dataclass(frozen=True)
 class Strange:
     """An answer that there should not have been."""
 
     what: str
 
 
-Event = Asked | Told | Seen | Strange
+Event = Asked | Told | Seen | Voided | Paused | Kept | Strange
 
 
 @dataclass
 class Log:
-    """The log of an experiment: arms as they were assigned, and arms and rewards as they were counted."""
+    """The log of an experiment: arms as they were assigned, and arms and rewards as they were counted and taken out."""
 
     asked: list[str]
     told: list[tuple[str, float]]
     arms: tuple[str, ...]
     floor: float
+    voided: list[tuple[str, float]] = field(default_factory=list)
 
 
 @dataclass
@@ -68,6 +98,9 @@ class Verdict:
     """What was found."""
 
     acknowledged: int = 0
+    voided: int = 0
+    pauses: int = 0
+    heads: int = 0
     unanswered: int = 0
     visits: int = 0  # of units, with an answer
     units: int = 0
@@ -82,7 +115,8 @@ class Verdict:
 
     def __str__(self) -> str:
         counts = (
-            f"{self.acknowledged:,} rewards acknowledged, {self.visits:,} visits of {self.units:,} units, "
+            f"{self.acknowledged:,} rewards acknowledged, {self.voided:,} voided, {self.heads:,} heads of logs kept, "
+            f"{self.pauses:,} pauses, {self.visits:,} visits of {self.units:,} units, "
             f"{self.unanswered:,} calls without an answer, "
             f"{len(self.lost)} lost, {len(self.doubled)} doubled, {len(self.wrong)} wrong"
         )
@@ -95,6 +129,9 @@ def check(events: Iterable[Event], logs: dict[str, Log]) -> Verdict:
     verdict.wrong += [event.what for event in found if isinstance(event, Strange)]
     _check_tickets([event for event in found if isinstance(event, Asked)], logs, verdict)
     _check_rewards([event for event in found if isinstance(event, Told)], logs, verdict)
+    _check_voids([event for event in found if isinstance(event, Voided)], logs, verdict)
+    _check_pauses([event for event in found if isinstance(event, Paused)], found, verdict)
+    verdict.heads = sum(isinstance(event, Kept) for event in found)
     _check_decisions([event for event in found if isinstance(event, Seen)], verdict)
     for experiment, log in logs.items():
         try:
@@ -148,6 +185,32 @@ def _check_rewards(tells: list[Told], logs: dict[str, Log], verdict: Verdict) ->
             expected = sent.get((experiment, reward))
             if expected != arm:
                 verdict.wrong.append(f"reward {reward!r} of {experiment} is credited to {arm}, not {expected}")
+
+
+def _check_voids(voids: list[Voided], logs: dict[str, Log], verdict: Verdict) -> None:
+    """A reward that was taken out is so in the log, once; one without an answer at most once; and no others are."""
+    sent = {(void.experiment, void.arm, void.reward) for void in voids}
+    acknowledged = {(void.experiment, void.arm, void.reward) for void in voids if void.acknowledged}
+    verdict.voided += len(acknowledged)
+    taken = Counter((experiment, *one) for experiment, log in logs.items() for one in log.voided)
+    verdict.lost += [f"the void of {one} is not in the log" for one in acknowledged - set(taken)]
+    verdict.doubled += [f"{one} was voided {n} times" for one, n in taken.items() if n > 1]
+    verdict.wrong += [f"{one} was voided, and nobody asked for it" for one in set(taken) - sent]
+
+
+def _check_pauses(pauses: list[Paused], events: list[Event], verdict: Verdict) -> None:
+    """No ticket is given out in a pause, unless an earlier attempt may have got it before."""
+    verdict.pauses = len(pauses)
+    asks: defaultdict[tuple[str, str], list[Asked]] = defaultdict(list)
+    for event in events:
+        if isinstance(event, Asked):
+            asks[event.experiment, event.key].append(event)
+    for (experiment, key), attempts in asks.items():
+        began = min(ask.began for ask in attempts)
+        ended = min((ask.ended for ask in attempts if ask.tickets), default=None)
+        for pause in pauses:
+            if ended is not None and experiment == pause.experiment and pause.began < began and ended < pause.ended:
+                verdict.wrong.append(f"ask {key} of {experiment} got a ticket while it was paused")
 
 
 def _check_decisions(seen: list[Seen], verdict: Verdict) -> None:

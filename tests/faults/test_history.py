@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.faults.history import Asked, Event, Log, Seen, Strange, Told, check
+from tests.faults.history import Asked, Event, Log, Paused, Seen, Strange, Told, Voided, check
 
 GOOD: list[Event] = [
     Asked("x", "k1", 2, (("0", "a"), ("1", "b"))),
@@ -16,18 +16,24 @@ GOOD: list[Event] = [
     Told("x", "a", 0.25, True),
     Told("x", "a", 0.25, True),  # repeated
     Told("x", "b", 0.5, False),  # it may have happened: it has not
+    Voided("x", "a", 0.25, True),
+    Voided("x", "a", 0.25, True),  # repeated
+    Paused("x", 5.0, 6.0),
+    Asked("x", "k4", 1, None, 4.0, 4.5),  # it may have got its ticket before the pause
+    Asked("x", "k4", 1, (("5", "b"),), 5.2, 5.4),
     Seen("x", 0.0, 1.0, None),
     Seen("x", 2.0, 3.0, "a"),
     Seen("x", 2.5, 4.0, None),  # at the same time: perhaps before the decision
     Seen("x", 3.5, 4.5, "a"),
 ]
-LOG = Log(["a", "b", "a", "b", "a"], [("a", 0.25)], arms=("a", "b"), floor=0.4)
+LOG = Log(["a", "b", "a", "b", "a", "b"], [("a", 0.25)], ("a", "b"), floor=0.4, voided=[("a", 0.25)])
 
 
 def test_a_good_history() -> None:
     verdict = check(GOOD, {"x": LOG})
     assert verdict.good, verdict
-    assert (verdict.acknowledged, verdict.unanswered, verdict.visits, verdict.units) == (1, 3, 2, 1)
+    assert (verdict.acknowledged, verdict.unanswered, verdict.visits, verdict.units) == (1, 4, 2, 1)
+    assert (verdict.voided, verdict.pauses) == (1, 1)
 
 
 BAD: list[tuple[str, str, list[Event], Log]] = [
@@ -35,13 +41,22 @@ BAD: list[tuple[str, str, list[Event], Log]] = [
     ("a doubled reward", "doubled", [], replace(LOG, told=[("a", 0.25), ("a", 0.25)])),
     ("a reward that nobody sent", "wrong", [], replace(LOG, told=[("a", 0.25), ("b", 0.75)])),
     ("a reward of another arm", "wrong", [], replace(LOG, told=[("b", 0.25)])),
-    ("a lost ticket", "lost", [], replace(LOG, asked=["a", "b", "b"], floor=0.0)),
-    ("an ask done twice", "doubled", [], replace(LOG, asked=["a", "b", "a", "b", "a", "b"])),
+    ("a lost void", "lost", [], replace(LOG, voided=[])),
+    ("a doubled void", "doubled", [], replace(LOG, voided=[("a", 0.25), ("a", 0.25)])),
+    ("a void that nobody sent", "wrong", [], replace(LOG, voided=[("a", 0.25), ("b", 0.5)])),
+    (
+        "a ticket in a pause",
+        "wrong",
+        [Asked("x", "k5", 1, (("6", "a"),), 5.2, 5.4)],
+        replace(LOG, asked=[*LOG.asked, "a"]),
+    ),
+    ("a lost ticket", "lost", [], replace(LOG, asked=["a", "b", "b", "b"], floor=0.0)),
+    ("an ask done twice", "doubled", [], replace(LOG, asked=["a", "b", "a", "b", "a", "b", "a"])),
     ("a unit with two tickets", "wrong", [Asked("x", "user-1", 1, (("3", "b"),))], LOG),
     ("a ticket of two units", "doubled", [Asked("x", "user-2", 1, (("4", "a"),))], replace(LOG, floor=0.0)),
     ("a ticket given twice", "doubled", [Asked("x", "k3", 1, (("1", "b"),))], LOG),
     ("another answer to the same ask", "wrong", [Asked("x", "k1", 2, (("0", "a"), ("2", "b")))], LOG),
-    ("floors that are not kept", "wrong", [], replace(LOG, asked=["a", "a", "a", "b"])),
+    ("floors that are not kept", "wrong", [], replace(LOG, asked=["a", "a", "a", "a", "b", "b"])),
     ("an arm that is never assigned", "wrong", [], replace(LOG, arms=("a", "b", "c"), asked=["a", "b", "a", "b"])),
     ("another decision", "wrong", [Seen("x", 5.0, 6.0, "b")], LOG),
     ("a decision that is taken back", "wrong", [Seen("x", 5.0, 6.0, None)], LOG),

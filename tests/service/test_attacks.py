@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import random
 import socket
 import threading
 import time
@@ -195,6 +196,102 @@ def test_plans_of_others_are_not_noticed(start: Start, sqlite: str) -> None:
     visitor.close()
     assert set(statuses) == {200, 429}
     check(visitor.seconds, max(slower, visitor.slower, pace()))
+
+
+@pytest.mark.system
+@pytest.mark.slow_without_jit
+@pytest.mark.parametrize("kind", ["voids", "a late reward", "exports", "reports", "sign-ins"])
+def test_other_work_is_not_noticed(start: Start, sqlite: str, kind: str) -> None:
+    server = start(sqlite, environment={"FAIRBAI_JIT": "wait"})
+    visitor = Visitor(server, server.create())
+    begin = {
+        "voids": voids,
+        "a late reward": a_late_reward,
+        "exports": lambda server: loads(server, "events"),
+        "reports": lambda server: loads(server, "report"),
+        "sign-ins": sign_ins,
+    }[kind]
+    count, work = begin(server)
+    for _ in range(20):
+        visitor.ask()
+    visitor.seconds.clear()
+    slower = pace()
+    with in_threads(count, work) as busy:
+        visitor.ask_while(busy)
+        for _ in range(20):
+            visitor.ask()
+    visitor.close()
+    check(visitor.seconds, max(slower, visitor.slower, pace()))
+
+
+def voids(server: Server) -> tuple[int, Callable[[int], None]]:
+    """Four at once, of an experiment with a long log."""
+    experiment = server.create()
+    tickets = rewarded(server, experiment, 30_000)
+
+    def work(number: int) -> None:
+        for one in tickets[number:40:4]:
+            form = {"tickets": [one], "reason": "sent twice"}
+            assert post(server, f"/v1/experiments/{experiment}/void", form)[0] == 200
+
+    return 4, work
+
+
+def a_late_reward(server: Server) -> tuple[int, Callable[[int], None]]:
+    """On it depend 20,000 others, which are counted in the order of assignment."""
+    experiment = server.create(family="bernoulli", stopping="design_based")
+    path = f"/v1/experiments/{experiment}"
+    first = post(server, f"{path}/ask", {"n": 1})[1]["tickets"][0]["ticket"]
+    rewarded(server, experiment, 20_000)
+
+    def work(_: int) -> None:
+        assert post(server, f"{path}/tell", {"rewards": [{"ticket": first, "reward": 1.0}]})[0] == 200
+        until = time.monotonic() + 60.0
+        while server.call("GET", path).body["observed"] < 20_001:
+            assert time.monotonic() < until
+            time.sleep(0.2)
+
+    return 1, work
+
+
+def rewarded(server: Server, experiment: str, trials: int) -> list[str]:
+    """Tickets with rewards."""
+    found, rng = list[str](), random.Random(1)
+    while len(found) < trials:
+        status, asked = post(server, f"/v1/experiments/{experiment}/ask", {"n": 2_000})
+        assert status == 200, asked
+        tickets = [ticket["ticket"] for ticket in asked["tickets"]]
+        rewards = [{"ticket": ticket, "reward": float(rng.random() < 0.5)} for ticket in tickets]
+        assert post(server, f"/v1/experiments/{experiment}/tell", {"rewards": rewards})[0] == 200
+        found += tickets
+    return found
+
+
+def loads(server: Server, what: str) -> tuple[int, Callable[[int], None]]:
+    """Twenty at once, of a long log."""
+    experiment = server.create()
+    rewarded(server, experiment, 10_000)
+
+    def work(_: int) -> None:
+        for _ in range(5):
+            assert server.call("GET", f"/v1/experiments/{experiment}/{what}").status in (200, 429)
+
+    return 20, work
+
+
+def sign_ins(server: Server) -> tuple[int, Callable[[int], None]]:
+    """As many as one key can."""
+    form = f"key={server.key}&next=/"
+
+    def work(_: int) -> None:
+        until = time.monotonic() + 3.0
+        while time.monotonic() < until:
+            with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60.0)) as connection:
+                kind = {"Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin"}
+                connection.request("POST", "/sign-in", form, kind)
+                assert connection.getresponse().status == 303
+
+    return 4, work
 
 
 def pace(looks: int = 30) -> float:

@@ -6,14 +6,21 @@ import json
 import random
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 import fairbai as fb
 from fairbai.client import calls
+from fairbai.service.domain import costs
+from fairbai.service.domain.operations import Expire, Look
 from fairbai.service.reading import verify
+from fairbai.service.reading.earlier import count_differences
+from fairbai.service.storage.logs import whole_log
+from fairbai.service.storage.schema import experiments
 from tests.service.conftest import Start
 from tests.service.running import FORM, Local, address, ask, create, opened, running, tell
 from tests.service.test_log import differences, expire
@@ -124,6 +131,86 @@ def test_long_runs_are_read_in_parts(client: Local, tmp_path: Path, monkeypatch:
     tell(client, at, {first: 1.0})
     assert counts(client, at)[:3] == (18, 2, 0)
     assert differences(tmp_path) == [[]]
+
+
+def test_a_late_reward_holds_nobody_up(client: Local, tmp_path: Path) -> None:
+    """It makes thousands of tickets ready, which several operations count; the log says how far each got."""
+    at = create(client, **DRAWN)
+    first, *others = (ticket["ticket"] for _ in range(3) for ticket in ask(client, at, 2000))
+    for start in range(0, len(others), 2000):
+        tell(client, at, dict.fromkeys(others[start : start + 2000], 0.0))
+    tell(client, at, {first: 1.0})
+    some = counts(client, at)[0]
+    assert 100 < some < 300  # and not all of them
+    (still_open,) = ask(client, at)  # the others go on meanwhile
+    tell(client, at, {others[0]: 0.0})  # told before, and counted: it makes nothing more ready
+    void = {"tickets": [others[-1]], "reason": "sent twice"}
+    assert client.post(f"{at}/void", json=void).json()["voided"] == 1
+    assert counts(client, at)[:3] == (some, 6001 - some, 6000 - some - 1)
+    assert differences(tmp_path) == [[]]
+    assert look(client, at)
+    more = counts(client, at)[0] - some
+    assert 1000 < more <= 2500
+    assert differences(tmp_path) == [[]]
+    assert expire(client, time.time()) == 0  # goes on until all are counted
+    assert counts(client, at)[:3] == (6000, 1, 0)
+    assert not look(client, at)
+    tell(client, at, {still_open["ticket"]: 1.0})
+    assert counts(client, at)[:3] == (6001, 0, 0)
+    assert differences(tmp_path) == [[]]
+
+
+def look(client: Local, at: str) -> bool:
+    """What the service does by itself now and then; returns whether more is to be counted."""
+
+    async def submitted() -> bool:
+        return await client.app.service.writer.submit(Look(at.rpartition("/")[2]))
+
+    found: bool = client.wait(submitted())
+    return found
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_counting_goes_on_after_a_restart(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """In small steps and with silent tickets in between; the end is what a single step gives."""
+    url = address(request.getfixturevalue("tmp_path")) if kind == "sqlite" else request.getfixturevalue("postgresql")
+    states = []
+    for steps in ("small", "one"):
+        with running(url) as client:
+            at = create(client, **DRAWN, report_after=1000.0, silence=0.0)
+            first, *others = (ticket["ticket"] for ticket in ask(client, at, 20))
+            if steps == "small":
+                monkeypatch.setattr(costs, "READY", 6e-5)
+                monkeypatch.setattr(costs, "most_at_once", lambda *_: 4)
+            for ticket in others[2:]:
+                tell(client, at, {ticket: 1.0})
+            assert expire_one(client, at, 2) == 1
+            tell(client, at, {first: 1.0})
+            tell(client, at, {others[0]: 1.0})
+        with running(url) as client:
+            if steps == "small":
+                assert counts(client, at)[0] < 20
+            assert expire(client, time.time()) == 0
+            assert counts(client, at)[:3] == (20, 0, 0)
+            states.append([arm["mean"] for arm in client.get(at).json()["arms"]])
+        monkeypatch.undo()
+    with opened(url) as database:
+        assert [found for _, found in verify.verify(database)] == [[], []]
+        with database.snapshot() as connection:  # as if earlier versions had created them
+            for row in connection.execute(select(experiments)).all():
+                log = islice(whole_log(connection, row.id, row.version), 1, None)
+                assert count_differences(connection, row, log, lambda _: None) == []
+    assert states[0] == states[1]
+
+
+def expire_one(client: Local, at: str, number: int) -> int:
+    async def submitted() -> int:
+        return await client.app.service.writer.submit(Expire(at.rpartition("/")[2], tickets=[number]))
+
+    found: int = client.wait(submitted())
+    return found
 
 
 def test_on_postgresql(postgresql: str) -> None:

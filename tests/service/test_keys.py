@@ -16,6 +16,7 @@ from sqlalchemy.exc import OperationalError
 
 from fairbai.service.domain.refusals import Refusal
 from fairbai.service.http import quotas
+from fairbai.service.http.lines import Lines
 from fairbai.service.http.quotas import Quota
 from fairbai.service.reading.verify import verify
 from fairbai.service.storage import keyring
@@ -211,6 +212,28 @@ def test_who_did_what_is_in_the_log(tmp_path: Path) -> None:
         lines = list(csv.DictReader(client.get(f"{at}/events").text.splitlines()))
         assert {(line["kind"], line["actor"]) for line in lines} == {(kind, actor or "") for kind, actor in log()}
         assert [differences for _, differences in verify(database) if differences] == []
+
+
+def test_who_managed_keys_is_in_the_log_of_the_server(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Always, without an access log, too; and nothing secret."""
+    caplog.set_level("INFO", "fairbai.service")
+    with running(address(tmp_path)) as client:
+        admin = client.get("/v1/session").json()["key"]
+        client.post("/v1/projects", json={"name": "shop"})
+        made = client.post("/v1/keys", json={"role": "writer", "project": "shop", "name": "web"}).json()
+        new = client.post(f"/v1/keys/{made['id']}/rotate", json={}).json()
+        client.post(f"/v1/keys/{new['id']}/revoke")
+        assert client.post("/v1/keys/0/revoke").status_code == 404  # which changed nothing
+    noted = {record.getMessage(): record for record in caplog.records if hasattr(record, "fields")}
+    assert {what: record.fields for what, record in noted.items()} == {  # type: ignore[attr-defined]
+        "project created": {"actor": admin, "project": "shop"},
+        "key created": {"actor": admin, "target": made["id"], "role": "writer"},
+        "key rotated": {"actor": admin, "target": made["id"], "successor": new["id"]},
+        "key revoked": {"actor": admin, "target": new["id"]},
+    }
+    for record in noted.values():
+        assert made["key"] not in (text := Lines().format(record))
+        assert new["key"] not in text
 
 
 def test_who_published_a_policy_is_in_the_log(tmp_path: Path) -> None:

@@ -71,6 +71,20 @@ def test_a_line_has_the_whole_error_and_no_secret() -> None:
     assert "hush" not in text
 
 
+@pytest.mark.parametrize(
+    "text", ["\u2028", "\x85", "\x9b31m", "\x1b[31m", "\x7f", "\u202e", "\ufeff", "\u200b", "\udc80"]
+)
+def test_nobody_forges_a_line(text: str) -> None:
+    """No character of a client's ends a line, or is a command to a terminal; all can be read back."""
+    forged = f"é{text}time=2025-01-01T00:00:00.000Z level=error"
+    found = line("%s", f"/{forged}", fields={"path": forged})
+    assert found.isprintable()
+    assert len(found.splitlines()) == 1
+    assert pairs(found)["path"] == forged
+    assert pairs(found)["message"] == f"/{forged}"
+    assert "message=/é" in line("/é")  # letters are left as they are
+
+
 def warning(
     message: str = "Invalid HTTP request received.", *arguments: Any, level: int = logging.WARNING
 ) -> logging.LogRecord:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -14,7 +15,7 @@ from fairbai.service.domain.refusals import Refusal
 from fairbai.service.http import sessions
 from fairbai.service.http.sessions import LOCAL, csrf_token
 from fairbai.service.storage import keyring, schema
-from fairbai.service.storage.keys import create_key, revoke_key
+from fairbai.service.storage.keys import create_key, digest, revoke_key
 from tests.service.running import FORM, Local, address, create, opened, running
 
 PAGES = ("/plan", "/experiments", "/experiments/0123abcd", "/experiments/0123abcd/audit", "/sign-in")
@@ -101,6 +102,29 @@ def test_wrong_keys_are_told_so_and_limited(tmp_path: Path) -> None:
         ] * 2
         assert found[0].headers["location"] == "/sign-in?wrong=1&next=/plan"
         assert all("set-cookie" not in answer.headers for answer in found)
+
+
+def test_a_key_opens_few_sessions_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is a transaction, beside those of the writer; and the table is not to grow without bound."""
+    monkeypatch.setattr("fairbai.service.storage.sessions.MAX_SESSIONS", 3)
+    with running(address(tmp_path)) as client:
+        key, clock = anonymous(client), [time.monotonic()]
+        monkeypatch.setattr("fairbai.service.http.quotas.time", SimpleNamespace(monotonic=lambda: clock[0]))
+        tokens = [session(client, key) for _ in range(10)]
+        refused = sign_in(client, key, "/plan")
+        assert refused.headers["location"] == "/sign-in?wait=1&next=/plan"
+        assert "set-cookie" not in refused.headers
+        with opened(address(tmp_path)) as database:
+            other = create_key(database, "reader")
+            with database.reader.connect() as connection:
+                stored = set(connection.execute(select(schema.sessions.c.hash)).scalars())
+        assert stored == {digest(token) for token in tokens[-3:]}
+        assert client.get("/v1/session", headers=cookie(tokens[0])).status_code == 401
+        assert client.get("/v1/session", headers=cookie(tokens[-1])).status_code == 200
+        assert session(client, other)  # which does not suffer
+        clock[0] += 1.0
+        assert session(client, key)
+        assert client.get("/v1/session", headers=cookie(tokens[-1])).status_code == 200
 
 
 def test_sign_out_ends_the_session(tmp_path: Path) -> None:

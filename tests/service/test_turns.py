@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from fairbai.service.domain.asking import Ask
 from fairbai.service.domain.book import new_book
 from fairbai.service.domain.operations import Tell
 from fairbai.service.http import forms, planning
+from fairbai.service.http.heavy import HeavyWork
+from fairbai.service.reading import export
+from fairbai.service.storage.keys import create_key
 from fairbai.service.storage.limits import Limits
 from fairbai.service.writing import leases
 from fairbai.service.writing.ledger import Ledger
@@ -254,6 +259,53 @@ def test_leases_end_in_small_operations(tmp_path: Path) -> None:
         service = client.app.service
         assert client.wait(leases.sweep(service.database, service.writer, time.time() + 10.0)) == 600
         assert client.get(at).json()["pending"] == 0
+
+
+class Blocked:
+    """Exports that wait until they may go on."""
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+        self.threads = set[str]()
+
+    def __call__(self, *_: Any) -> Iterator[bytes]:
+        yield b"begun"
+        self.go_on.wait(60.0)
+        self.threads.add(threading.current_thread().name)
+        yield b"done"
+
+
+def test_exports_of_others_are_not_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They use two threads, and a key has two at most, so that those for short reads stay free."""
+    blocked = Blocked()
+    monkeypatch.setattr(export, "export", blocked)
+    with running(address(tmp_path)) as client:
+        with opened(address(tmp_path)) as database:
+            given = [{"Authorization": f"Bearer {create_key(database, 'reader')}"} for _ in range(10)]
+        path, mine = f"{create(client)}/events", given[0]
+        heavy: HeavyWork = client.app.fastapi.state.heavy
+
+        async def begin() -> list[asyncio.Task[httpx.Response]]:
+            return [asyncio.create_task(client.http.get(path, headers=one)) for one in given for _ in "ab"]
+
+        async def finished(tasks: list[asyncio.Task[httpx.Response]]) -> list[httpx.Response]:
+            return await asyncio.gather(*tasks)
+
+        try:
+            tasks = client.wait(begin())
+            until = time.monotonic() + 60.0
+            while heavy.exports < 20:
+                assert time.monotonic() < until
+                time.sleep(0.01)
+            refused = client.get(path, headers=mine)
+            assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+            assert "at most 2 exports" in refused.json()["detail"]
+            assert client.get("/v1/experiments", headers=mine).status_code == 200
+        finally:
+            blocked.go_on.set()
+        assert [answer.content for answer in client.wait(finished(tasks))] == [b"begundone"] * 20
+        assert len(blocked.threads) <= 2
+        assert client.get(path, headers=mine).status_code == 200  # there is room again
 
 
 def test_plans_at_once_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

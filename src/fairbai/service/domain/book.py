@@ -37,6 +37,7 @@ class Book(Record):
         book.final = None if final is None else Final.from_dict(final)
         book.held, book.summed = form.get("held", 0), form.get("summed", 0)
         book.policies = form.get("policies") or [one for one in [form.get("published")] if one is not None]
+        book.behind = form.get("behind", False)
         book.revision = revision_of(form)
         book.paused, book.off, book.voids = form.get("paused", False), form.get("off", []), form.get("voids", [])
         book.voided, book.skipped = form.get("voided", book.voided), form.get("skipped", book.skipped)
@@ -113,9 +114,13 @@ class Book(Record):
         )
 
     def _drawn_state(self) -> dict[str, Any]:
-        """Policies, in the form that earlier versions wrote: with a stop that needs them, the last one or None."""
+        """Policies, in the form that earlier versions wrote: with a stop that needs them, the last one or None.
+
+        And how far tickets were counted, where that is in order.
+        """
         if self.drawn:
-            return {"summed": self.summed, "published": self.policies[-1] if self.policies else None}
+            state = {"summed": self.summed, "published": self.policies[-1] if self.policies else None}
+            return state | ({"behind": True} if self.behind else {})
         return {"policies": self.policies} if self.policies else {}
 
     # --- changing -----------------------------------------------------------------------------------------------

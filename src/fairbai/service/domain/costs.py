@@ -30,6 +30,9 @@ RULES_PER_ARM = {
     "strict_quota": 4e-7,
     "stochastic_quota": 4e-7,
 }
+READY = (
+    0.004  # for one operation to count rewards that it makes ready, beside its own; others follow in their own turns
+)
 STOPS_PER_ARM = {"design_based": 4e-7}  # to count with this one,
 UNKNOWN_VARIANCES_PER_ARM = 2.5e-6  # with these,
 LINEAR = 2.5e-6  # and per parameter of linear arms, too, whose best shares are solved for again and again
@@ -77,13 +80,18 @@ def check_linear(arms: int, parameters: int) -> None:
         raise ValueError(f"{most}, got {arms:,} x {parameters:,}: leave out levels or interactions")
 
 
-def check_size(size: int, each: float, arms: int) -> None:
-    """Refuse an operation that others would have to wait for.
+def most_at_once(each: float, arms: int) -> int:
+    """How many trials or rewards one operation may have.
 
     A point of the history may come with any operation, and leaves less time for it, but a third of it at least.
     """
     seconds = max(MAX_OPERATION - LOOK_PER_ARM * arms, MAX_OPERATION / 3.0)
-    most = max(1, int(seconds / each))
+    return max(1, int(seconds / each))
+
+
+def check_size(size: int, each: float, arms: int) -> None:
+    """Refuse an operation that others would have to wait for."""
+    most = most_at_once(each, arms)
     if size > most:
         detail = f"At most {most:,} at a time are possible with {arms:,} arms and this rule, got {size:,}"
         raise Refusal(413, "Too much at once", detail, most=most)

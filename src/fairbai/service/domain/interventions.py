@@ -10,8 +10,8 @@ from fairbai.service.domain.book import Book
 from fairbai.service.domain.operation import Operation, over
 from fairbai.service.domain.operations import no_such_ticket
 from fairbai.service.domain.record import REVISION
-from fairbai.service.domain.refusals import Refusal
-from fairbai.service.domain.tally import Tally
+from fairbai.service.domain.refusals import Refusal, unavailable
+from fairbai.service.domain.tally import LogChangedError, Tally
 from fairbai.service.domain.tickets import Claim, lost, same
 from fairbai.service.domain.unit import UnitOfWork
 
@@ -20,6 +20,7 @@ BARE = (
     "and the history that was lost may have given the number to another trial"
 )
 MAX_VOIDS = 100  # of an experiment: they are in its state, which every operation writes
+OUTDATED = "Other rewards of the experiment were voided at the same time"  # who voids reads the log again, then
 
 
 @dataclass
@@ -82,7 +83,8 @@ class Void(Operation[answers.Voided]):
         tickets: Their numbers.
         reason: Why they were wrong.
         tokens: The tokens of the tickets, or None for those that are known by their number only.
-        before: What the log said when it was read for this, so that only what came since must be read.
+        before: What the log said when it was read for this, so that only what came since must be read: everybody waits
+            for that. If it no longer fits, the operation is refused with ``OUTDATED``.
     """
 
     tickets: list[int] = field(default_factory=list)
@@ -131,7 +133,10 @@ class Void(Operation[answers.Voided]):
         book, tickets = unit.book, {number: unit.tickets[number] for number in fresh}
         final = book.decided or book.final is not None
         before, self.before = self.before, None  # what is read now is not yet committed
-        tally = unit.recounted(frozenset(fresh), before)
+        try:
+            tally = unit.recounted(frozenset(fresh), before)
+        except LogChangedError:
+            raise unavailable(OUTDATED) from None
         if not final:
             _check_possible(book, tally, tickets)
         arms = [ticket.arm for ticket in tickets.values()]

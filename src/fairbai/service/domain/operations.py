@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from fairbai.service.domain import ageing, answers, costs, drawing, tickets
 from fairbai.service.domain.asking import LEADER, WINNER
+from fairbai.service.domain.book import Book
 from fairbai.service.domain.operation import Operation, refused
 from fairbai.service.domain.ranges import check_rewards
 from fairbai.service.domain.refusals import Refusal
@@ -16,10 +17,12 @@ from fairbai.service.domain.unit import Ticket, UnitOfWork
 class Tell(Operation[answers.Told]):
     """Rewards of tickets, as pairs of ticket (or its name: after the stop) and reward. All or nothing.
 
-    In a replay the log, which holds no tokens, says that the tickets were valid.
+    In a replay the log, which holds no tokens, says that the tickets were valid. ``until`` is where it says that
+    counting in order was left to later operations, if it was.
     """
 
     rewards: list[tuple[Claim | str, float]] = field(default_factory=list)
+    until: int | None = None
 
     @property
     def size(self) -> int:
@@ -29,6 +32,10 @@ class Tell(Operation[answers.Told]):
     def ticket_numbers(self) -> Sequence[int]:
         """The tickets that have a number."""
         return [ticket.number for ticket, _ in self.rewards if isinstance(ticket, Claim)]
+
+    def cost(self, book: Book) -> float:
+        """That of its rewards, and of what they make ready."""
+        return super().cost(book) + drawing.cost_of_ready(book, self.ticket_numbers())
 
     def act(self, unit: UnitOfWork) -> answers.Told:
         """Count the rewards that are new or, where they are counted at an age, keep them until then."""
@@ -40,8 +47,10 @@ class Tell(Operation[answers.Told]):
         late = [number for number in fresh if self._late(unit, number)]
         counted = len(fresh)
         if fresh and unit.book.report_after is not None:
-            hold = drawing.tell if unit.book.drawn else ageing.hold
-            hold(unit, fresh, late)
+            if unit.book.drawn:
+                drawing.tell(unit, fresh, late, _most_ready(self, unit.book))
+            else:
+                ageing.hold(unit, fresh, late)
             counted -= len(late)
         elif fresh:
             self._count(unit, fresh, late)
@@ -110,9 +119,10 @@ class Tell(Operation[answers.Told]):
 
 @dataclass
 class Expire(Operation[int]):
-    """End the lease of tickets, or count those that are of age."""
+    """End the lease of tickets, or count those that are of age; ``until`` is as in ``Tell``."""
 
     tickets: list[int] = field(default_factory=list)
+    until: int | None = None
 
     @property
     def size(self) -> int:
@@ -123,12 +133,16 @@ class Expire(Operation[int]):
         """The tickets."""
         return self.tickets
 
+    def cost(self, book: Book) -> float:
+        """That of its tickets, and of what they make ready."""
+        return super().cost(book) + drawing.cost_of_ready(book, self.tickets)
+
     def act(self, unit: UnitOfWork) -> int:
         """Expire those that are still pending; returns how many."""
         rows = unit.tickets
         due = [number for number in self.tickets if number in rows and rows[number].waiting]
         if due and unit.book.drawn:
-            drawing.silence(unit, due)
+            drawing.silence(unit, due, _most_ready(self, unit.book))
         elif due and unit.book.report_after is not None:
             ageing.count_due(unit, due)
         elif due:
@@ -142,11 +156,28 @@ class Expire(Operation[int]):
 
 
 @dataclass
-class Look(Operation[None]):
-    """Decide or end, if a cycle has ended or the deadline has passed; every other operation does so first, too."""
+class Look(Operation[bool]):
+    """Decide or end, if a cycle has ended or the deadline has passed; every other operation does so first, too.
 
-    def act(self, unit: UnitOfWork) -> None:
-        """Nothing more."""
+    Then count tickets that earlier operations have left. In a replay ``until`` is where that ended; None if it did not
+    happen.
+    """
+
+    until: int | None = None
+
+    def cost(self, book: Book) -> float:
+        """That of the tickets."""
+        return self._most(book) * book.seconds_to_count if book.behind else super().cost(book)
+
+    def act(self, unit: UnitOfWork) -> bool:
+        """Count on; returns whether there is still more."""
+        book = unit.book
+        if book.behind and self.replayed == (self.until is not None):
+            drawing.go_on(unit, self._most(book) if self.until is None else self.until - book.summed)
+        return book.behind
+
+    def _most(self, book: Book) -> int:
+        return costs.most_at_once(book.seconds_to_count, len(book.labels))
 
 
 @dataclass
@@ -170,6 +201,13 @@ class Restore(Operation[None]):
         """From now on bare numbers are no tickets any more: they may be those of the lost history."""
         unit.restores += 1
         unit.log("restored", {"restores": unit.restores})
+
+
+def _most_ready(operation: Tell | Expire, book: Book) -> int | None:
+    """How many tickets an operation may count in order; None for all that are ready, as the log of a replay has it."""
+    if not operation.replayed:
+        return operation.size + drawing.ready_at_once(book)
+    return None if operation.until is None else operation.until - book.summed
 
 
 def read_ticket(ticket: str) -> Claim | str:

@@ -61,6 +61,7 @@ class Record:
         self.drawn = identifier.stopping.drift_proof  # whether tickets have a probability and are counted in order
         self.policies: list[dict[str, Any]] = []  # that were published for trials elsewhere and may still be valid
         self.summed = 0  # number of the first ticket that is not counted, if they are counted in order
+        self.behind = False  # whether more tickets are ready to be counted in order than one operation may count
         self.closed = False  # whether somebody has ended it
         self.final: Final | None = None  # the answer when it was closed, or the best guess when it stopped without one
         self.deadline = None if config.get("deadline") is None else timestamp(config["deadline"])
@@ -92,7 +93,12 @@ class Record:
 
     @property
     def wakes_at(self) -> float | None:
-        """When something is to be done without a request: decide at the end of a cycle, or end at the deadline."""
+        """When something is to be done without a request.
+
+        That is to count on at once, decide at the end of a cycle, or end at the deadline.
+        """
+        if self.behind:
+            return 0.0
         times = [at for at in (self.decides_at, self.deadline if self.assigns else None) if at is not None]
         return min(times, default=None)
 

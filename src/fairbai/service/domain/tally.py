@@ -18,6 +18,10 @@ UNIT, SQUARE_UNIT = 1 << BITS, 1 << (2 * BITS)
 MADE_ANEW = ("_identifier", "_one")
 
 
+class LogChangedError(Exception):
+    """What was read of a log has since been voided, or is no longer there."""
+
+
 class Tally:
     """Counts, sums and squares of the rewards of every arm, and the tests of what was declared.
 

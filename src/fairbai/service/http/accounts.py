@@ -1,5 +1,6 @@
 """Keys and projects, for admins: those of a project manage its keys, server admins manage all."""
 
+import logging
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -20,6 +21,8 @@ from fairbai.service.storage.keys import NoSuchKeyError
 
 MAX_NAME = 200  # characters
 HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}  # some answers hold secrets
+
+log = logging.getLogger("fairbai.service")
 
 router = APIRouter(prefix="/v1", tags=["keys"])
 ProjectName = Annotated[str, Field(pattern=projects.NAME)]
@@ -73,6 +76,7 @@ async def create_project(request: Request) -> Response:
     if request.scope["project"] is not None:
         raise Refusal(403, "Role too low", "Only a server admin, whose key has no project, can create projects")
     await _try(projects.create_project, _database(request), form.name)
+    _note(request, "project created", project=form.name)
     return _answer({"name": form.name}, 201)
 
 
@@ -94,7 +98,9 @@ async def create_key(request: Request) -> Response:
         raise invalid(f"No project is called {form.project!r}")
     lifetime = None if form.expires is None else seconds(form.expires)
     key = await _try(keys.create_key, _database(request), form.role, form.name, form.project or own, lifetime)
-    return _answer({"key": key, "id": keys.key_id(key)}, 201)
+    name = keys.key_id(key)
+    _note(request, "key created", target=name, role=form.role)
+    return _answer({"key": key, "id": name}, 201)
 
 
 @router.post("/keys/{key}/rotate", status_code=201, response_model=answers.CreatedKey)
@@ -107,7 +113,9 @@ async def rotate_key(request: Request, key: str) -> Response:
     given = (_id(key), grace, lifetime, request.scope["project"])
     new = await _try(keys.rotate_key, _database(request), *given)
     _service(request).keyring.forget_key(key)
-    return _answer({"key": new, "id": keys.key_id(new)}, 201)
+    name = keys.key_id(new)
+    _note(request, "key rotated", target=key, successor=name)
+    return _answer({"key": new, "id": name}, 201)
 
 
 @router.post("/keys/{key}/revoke", response_model=answers.Revoked)
@@ -115,6 +123,7 @@ async def revoke_key(request: Request, key: str) -> Response:
     """Revoke a key, and end its sessions."""
     await _try(keys.revoke_key, _database(request), _id(key), request.scope["project"])
     _service(request).keyring.forget_key(key)
+    _note(request, "key revoked", target=key)
     return _answer({"revoked": key})
 
 
@@ -128,6 +137,11 @@ async def chosen_project(request: Request, given: str | None) -> str | None:
     if not known:
         raise Refusal(404, "No such project", f"No project is called {given!r}")
     return own or given
+
+
+def _note(request: Request, what: str, **fields: Any) -> None:
+    """Log who did something: unlike what happens to experiments, it is in no table."""
+    log.info(what, extra={"fields": {"actor": request.scope["key"], **fields}})
 
 
 def _service(request: Request) -> Service:

@@ -32,6 +32,7 @@ from fairbai.service.storage.settings import ServerSettings
 
 AWAY = 15.0  # seconds for which a worker that starts waits for the database
 THREADS = 12  # for short reads; each that is busy takes the interpreter from requests for milliseconds
+SIGN_INS = 5.0  # per second and key: each is a transaction of its own, beside those of the writer
 SWITCH = 0.001  # seconds after which a busy thread lets others go on; an ask has several such turns
 ROUTERS = (
     *(routes.router, interventions.router, units.router, ofrep.router, deleting.router, accounts.router),
@@ -73,6 +74,7 @@ class Application:
         self.fastapi.openapi = lambda: openapi.document(self.fastapi, self._routes)  # type: ignore[method-assign]
         self.fastapi.state.metrics = self._metrics
         self.fastapi.state.heavy = HeavyWork(settings.limits)
+        self.fastapi.state.sign_ins = Quota(SIGN_INS)
         self._http = self._wrapped()
 
     def include(self, router: APIRouter) -> None:

@@ -1,5 +1,6 @@
 """Calls for people who run experiments: pause, resume, switch an arm off, void wrong rewards, look at webhooks."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -10,12 +11,14 @@ from starlette.responses import Response
 
 from fairbai.service.domain import answers, interventions, operations
 from fairbai.service.domain.encoding import decode, iso, parse
-from fairbai.service.domain.tally import Tally
+from fairbai.service.domain.refusals import Refusal, unavailable
+from fairbai.service.domain.tally import LogChangedError, Tally
 from fairbai.service.domain.tickets import Claim
 from fairbai.service.http.answers import Deliveries, Delivery
 from fairbai.service.http.calls import call
 from fairbai.service.http.fields import MAX_TICKETS, Label
 from fairbai.service.http.forms import Form
+from fairbai.service.http.heavy import heavy_of
 from fairbai.service.http.routes import json_answer, service_of
 from fairbai.service.reading.reader import row_of
 from fairbai.service.storage import deliveries
@@ -23,6 +26,9 @@ from fairbai.service.storage.database import Database
 from fairbai.service.storage.logs import recount
 
 router = APIRouter(prefix="/v1", tags=["interventions"])
+
+PASSES = 3  # over a log: each but the first reads only what was appended during the one before it
+ATTEMPTS = 5  # to void
 
 Reason = Annotated[Label, Field(description="for the log and the audit")]
 
@@ -79,9 +85,26 @@ async def void(request: Request, experiment: str) -> Response:
     form = parse(Void, await request.body())
     service, claims = service_of(request), [_claimed(ticket) for ticket in form.tickets]
     numbers, tokens = [claim.number for claim in claims], [claim.token for claim in claims]
-    before = await run_in_threadpool(_read_log, service.database, experiment, numbers)
-    operation = interventions.Void(experiment, None, numbers, form.reason, tokens, before, actor=actor_of(request))
-    return json_answer(await service.writer.submit(operation))
+    heavy, actor = heavy_of(request), actor_of(request)
+
+    async def attempt() -> answers.Voided:
+        before = await heavy.run(lambda: _read_log(service.database, experiment, numbers))
+        operation = interventions.Void(experiment, None, numbers, form.reason, tokens, before, actor=actor)
+        return await service.writer.submit(operation)
+
+    async with heavy.alone(experiment):  # of several at once, each but the first would read in vain
+        return json_answer(await _again_if_outdated(attempt))
+
+
+async def _again_if_outdated(attempt: Callable[[], Awaitable[answers.Voided]]) -> answers.Voided:
+    """What a void returns; another worker may void, too."""
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return await attempt()
+        except Refusal as refusal:
+            if refusal.detail != interventions.OUTDATED:
+                raise
+    return await attempt()
 
 
 def _claimed(ticket: str) -> Claim:
@@ -94,9 +117,16 @@ def _claimed(ticket: str) -> Claim:
 
 def _read_log(database: Database, experiment: str, numbers: list[int]) -> Tally:
     """Read a log here, so that the writer, for whom everybody waits, has only the end of it to read."""
-    row = row_of(database, experiment)
-    with database.reader.connect() as connection:
-        return recount(connection, experiment, decode(row.config), frozenset(numbers), row.version)
+    tally = None
+    for _ in range(PASSES):
+        row = row_of(database, experiment)
+        try:
+            with database.reader.connect() as connection:
+                tally = recount(connection, experiment, decode(row.config), frozenset(numbers), row.version, tally)
+        except LogChangedError:
+            raise unavailable(interventions.OUTDATED) from None
+    assert tally is not None
+    return tally
 
 
 @router.get("/experiments/{experiment}/deliveries", response_model=Deliveries)

@@ -10,7 +10,7 @@ from typing import Any
 
 from fairbai.service.http.tracing import request_id
 
-PLAIN = re.compile(r"[^\s\"=\\\x00-\x1f\x7f]+")
+PLAIN = re.compile(r"[^\s\"=\\]+")
 KEY = re.compile(r"(fb_[0-9A-Za-z]{1,16}_)[\w-]+")
 MAX_WARNINGS, PERIOD = 5, 1.0  # of the same text, and the seconds in which they may be written
 MAX_TEXTS = 1000  # whose warnings are counted
@@ -70,7 +70,10 @@ class RepeatLimit(logging.Filter):
 
 def _shown(value: Any) -> str:
     text = PASSWORD.sub(r"\1***@", KEY.sub(r"\1***", str(value)))
-    return text if PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+    readable = text.isprintable()  # what is not might end a line, or be a command to a terminal
+    if readable and PLAIN.fullmatch(text):
+        return text
+    return json.dumps(text, ensure_ascii=not readable).replace("\x7f", "\\u007f")
 
 
 def configuration() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from fairbai.service.domain import answers, asking, edges, operations, status_answers
@@ -23,7 +23,7 @@ from fairbai.service.http import accounts, etags, forms, trial_forms
 from fairbai.service.http.accounts import InProject
 from fairbai.service.http.calls import call
 from fairbai.service.http.fields import MAX_LABEL
-from fairbai.service.http.heavy import heavy_of
+from fairbai.service.http.heavy import Export, heavy_of
 from fairbai.service.http.idempotency import key_of
 from fairbai.service.reading import export, listing
 from fairbai.service.reading.history import points
@@ -283,7 +283,7 @@ async def events(
     chunks = await run_in_threadpool(export.export, service_of(request).database, experiment, form)
     disposition = f'attachment; filename="{experiment}.{form}"'
     headers = {**NOSNIFF, "Content-Disposition": disposition, "Cache-Control": "no-store"}
-    return StreamingResponse(chunks, headers=headers, media_type=export.MEDIA[form])
+    return Export(chunks, heavy_of(request), request.scope["key"], headers=headers, media_type=export.MEDIA[form])
 
 
 @router.get("/experiments/{experiment}/head", response_model=answers.Proof, tags=["log"])

@@ -102,22 +102,32 @@ class _Ordered(_Counts):
     """The same, if rewards are counted in the order of assignment."""
 
     _summed = 0
+    _behind = False  # whether ready tickets were left to an event "summed"
+
+    def take(self, kind: str, data: dict[str, Any]) -> None:
+        """Go on with those that were left, too."""
+        super().take(kind, data)
+        if kind == "summed":
+            self._behind = False
+        if kind in ("told", "counted", "summed") and not self._behind:
+            self._count_ready(data.get("until"))
 
     def tell(self, data: dict[str, Any]) -> None:
         """A reward closes its ticket, unless its silence has done so and is not counted yet."""
         for number, reward in zip(data["tickets"], data["rewards"], strict=True):
             if number not in data["late"] or number < self._summed:
                 self.close(number, reward)
-        self._count_ready()
 
     def count(self, data: dict[str, Any]) -> None:
         """Silence closes a ticket."""
         for number in data["tickets"]:
             self.close(number)
-        self._count_ready()
 
-    def _count_ready(self) -> None:
+    def _count_ready(self, until: int | None) -> None:
         while (ticket := self.tickets.get(self._summed)) is not None and not ticket.waiting:
+            if self._summed == until:
+                self._behind = True
+                return
             reward = self._silence if ticket.reward is None else ticket.reward
             assert reward is not None
             self.observe(ticket.arm, reward)

@@ -140,13 +140,15 @@ def _operation(experiment: str, event: Row[Any], labels: list[str]) -> Operation
         return Earn(experiment, event.key, logged=data)
     if event.kind == "told":
         claims = [Claim(number, None) for number in data["tickets"]]
-        return Tell(experiment, None, list(zip(claims, data["rewards"], strict=True)))
+        return Tell(experiment, None, list(zip(claims, data["rewards"], strict=True)), data.get("until"))
     if event.kind == "batch":
         return Batch(experiment, event.key, data["pulls"], data["sums"], data.get("squares"), data.get("policy"))
     if event.kind == "published":
         return Publish(experiment, None, data["trials"], seed=data.get("seed"), until=data.get("until"))
     if event.kind in ("expired", "counted"):
-        return Expire(experiment, None, data["tickets"])
+        return Expire(experiment, None, data["tickets"], data.get("until"))
+    if event.kind == "summed":
+        return Look(experiment, until=data["until"])
     if event.kind in ("looked", "ended"):
         return Look(experiment)
     if event.kind == "closed":

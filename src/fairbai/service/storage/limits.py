@@ -24,6 +24,7 @@ class Limits:
         bodies_bytes: All bodies that are being received, together.
         plans: Plans that are computed or wait to be.
         plans_per_key: Those of one key.
+        exports_per_key: Exports of logs that one key has under way.
     """
 
     head_bytes: int = 32_768
@@ -40,6 +41,7 @@ class Limits:
     bodies_bytes: int = 64_000_000
     plans: int = 8
     plans_per_key: int = 4
+    exports_per_key: int = 2
 
     def __post_init__(self) -> None:
         for field in fields(self):

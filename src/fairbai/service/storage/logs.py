@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from fairbai.service.domain.encoding import decode
-from fairbai.service.domain.tally import Tally
+from fairbai.service.domain.tally import LogChangedError, Tally
 from fairbai.service.storage.schema import VOIDED, events
 
 MAX_EVENTS = 1_000  # per part
@@ -59,13 +59,18 @@ def recount(
 ) -> Tally:
     """What the events up to number ``end`` say was counted, without some tickets and those that they voided.
 
-    It goes on from ``before``, which left out some of these tickets only, if it left out all of them.
+    It goes on from ``before``. If that counted what is to be left out by now, it is a ``LogChangedError``: reading the
+    whole log again takes long, and is left to who is not waited for.
     """
-    if before is None or before.version > end:
+    if before is None:
         tally = Tally(config, without | voided_tickets(connection, experiment, end))
     else:  # which knows what was voided before it
-        every = before.without | without | voided_tickets(connection, experiment, end, before.version)
-        tally = before if before.without == every else Tally(config, every)
+        tally = before
+        every = before.without | without
+        if before.version > end or before.without != every | voided_tickets(
+            connection, experiment, end, before.version
+        ):
+            raise LogChangedError
     while part := part_of_log(connection, experiment, tally.version, end):
         for event in part:
             tally.take(event.sequence, event.kind, decode(event.data))

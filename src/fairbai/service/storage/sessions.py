@@ -11,6 +11,8 @@ from fairbai.service.storage.database import Database
 from fairbai.service.storage.keys import Key, digest, find_keys
 from fairbai.service.storage.schema import sessions
 
+MAX_SESSIONS = 50  # of a key
+
 
 @dataclass(frozen=True)
 class Session:
@@ -26,13 +28,19 @@ class Session:
 
 
 def open_session(database: Database, key: Key, seconds: float) -> str:
-    """A token for somebody who has just shown their key. Sessions that have expired are removed on the way."""
+    """A token for somebody who has just shown their key.
+
+    Sessions that have expired are removed on the way, and all but the newest of the key.
+    """
     token, now = secrets.token_urlsafe(32), time.time()
     ends = now + seconds if key.expires_at is None else min(now + seconds, key.expires_at)
     row = {"hash": digest(token), "key": key.id, "created_at": now, "expires_at": ends}
     with database.writing() as connection:
         connection.execute(delete(sessions).where(sessions.c.expires_at <= now))
         connection.execute(sessions.insert(), row)
+        newest_first = select(sessions.c.hash).where(sessions.c.key == key.id).order_by(sessions.c.created_at.desc())
+        if older := connection.execute(newest_first.offset(MAX_SESSIONS)).scalars().all():
+            connection.execute(delete(sessions).where(sessions.c.hash.in_(older)))
     return token
 
 

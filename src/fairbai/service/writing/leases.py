@@ -1,4 +1,7 @@
-"""What happens without a request: leases end, rewards come of age, cycles end, and deadlines pass."""
+"""What happens without a request: leases end, rewards come of age, cycles end, and deadlines pass.
+
+What one operation has left of its work, so that others need not wait, is done here, too.
+"""
 
 import asyncio
 import time
@@ -40,7 +43,7 @@ def overdue(database: Database, now: float) -> list[Expire]:
 
 
 def ended(database: Database, now: float) -> list[Look]:
-    """The experiments that may decide now, or whose deadline has passed."""
+    """The experiments that may decide now, whose deadline has passed, or that have more to count."""
     due = select(experiments.c.id).where(experiments.c.looks_at <= now, PRESENT)
     statement = due.order_by(experiments.c.looks_at).limit(MAX_AT_ONCE)
     with database.reader.connect() as connection:
@@ -48,10 +51,15 @@ def ended(database: Database, now: float) -> list[Look]:
 
 
 async def sweep(database: Database, writer: Writer, now: float | None = None) -> int:
-    """Expire what is overdue, and end cycles and experiments whose time is over; returns the number of tickets."""
+    """Expire what is overdue, end cycles and experiments whose time is over, and count on where that was left to this.
+
+    Returns the number of tickets that expired.
+    """
     total = await _expire(database, writer, now)
     looks = await asyncio.to_thread(ended, database, time.time() if now is None else now)
-    await asyncio.gather(*(submitted(writer, operation) for operation in looks))
+    while looks:
+        more = await asyncio.gather(*(submitted(writer, operation) for operation in looks))
+        looks = [Look(look.experiment) for look, left in zip(looks, more, strict=True) if left]
     return total
 
 

@@ -160,6 +160,7 @@ async def sign_in(request: Request) -> Response:
     service: Service = request.app.state.service
     try:
         key = await service.keyring.key(given, sessions.address_of(request.scope))
+        request.app.state.sign_ins.take(key.id)
     except Refusal as refusal:
         if refusal.status not in (401, 429):
             raise

@@ -31,7 +31,7 @@ if (told.has("wrong")) {
   find("key").setAttribute("aria-invalid", "true");
 } else if (told.has("wait")) {
   const seconds = Number.parseInt(told.get("wait"), 10) || 60;
-  complain(find("wrong"), `Too many failed attempts from your address. Try again in ${seconds} seconds.`);
+  complain(find("wrong"), `Too many attempts. Try again in ${seconds} seconds.`);
 } else if (told.has("next")) {
   goOn();
 }
