@@ -11,6 +11,7 @@ from fairbai.experiment.experiment import Evidence, Experiment
 from fairbai.experiment.lack_of_fit import is_time_to_look
 from fairbai.experiment.open_trials import OpenTrials
 from fairbai.experiment.remaining import Remaining, forget_scores
+from fairbai.experiment.richer_fit import preferred
 from fairbai.experiment.sample_ratio import DrawnShares
 from fairbai.experiment.settling import Settling, lacking_most, learned, settling_choice, settling_plan, settling_round
 from fairbai.experiment.standing import Standing, standing_now, standing_then
@@ -230,6 +231,12 @@ class Procedure:
             end = settling_round(self.experiment, self.decision.floors) if self.settle else self.experiment.round
             self.decision = replace(self.decision, final_round=end)
 
+    @property
+    def preferred(self) -> int | None:
+        """The arm for which a decision waits: with interactions that the model lacks it looks better than the answer."""
+        may_wait = self.decision is None and self.doubts.tests_fit
+        return preferred(self.experiment, self._level) if may_wait else None
+
     # --- interventions --------------------------------------------------------------------------------------------
 
     def switch_off(self, arm: int) -> None:
@@ -284,8 +291,10 @@ class Procedure:
         return standing_now(self.experiment, self._level)
 
     def _decide(self) -> None:
-        """Freeze the answer, the evidence for it, and the floors that are to be met."""
+        """Freeze the answer, the evidence and the floors to meet; not yet if interactions may change the answer."""
         self.test_fit()
+        if self.preferred is not None:
+            return
         now = self.experiment.round
         floors, end = self.experiment.state[rows.FLOOR].copy(), now
         if self.settle:

@@ -17,6 +17,7 @@ from fairbai.identifier.effects import LevelEffect, level_effects
 from fairbai.kernels import state as rows
 from fairbai.problems.checks import Array
 from fairbai.problems.linear import Linear
+from fairbai.problems.sentences import named
 from fairbai.problems.question import Question
 from fairbai.stopping import LinearMixture
 from fairbai.stopping.intervals import intervals
@@ -124,7 +125,7 @@ class Status:
             threshold=standing.threshold,
             proved=proved,
             doubts=procedure.doubts.listed(arms),
-            hints=procedure.doubts.hints(decision is not None),
+            hints=(*procedure.doubts.hints(decision is not None), *_waits(procedure, arms)),
             decided=decision is not None,
             stopped=procedure.stopped,
             recommendation=None if answer is None else arms[answer],
@@ -139,6 +140,15 @@ class Status:
             question=procedure.experiment.question,
             condition=procedure.experiment.declared.condition,
         )
+
+
+def _waits(procedure: Procedure, arms: tuple[Any, ...]) -> tuple[str, ...]:
+    """Why there is no decision although the evidence is enough; nothing if there is no reason."""
+    arm = procedure.preferred
+    if arm is None:
+        return ()
+    why = f"with the interactions that the model lacks, {named(arms[arm])} looks better"
+    return (f"There is enough evidence for an answer, but {why}: the decision waits for more rewards",)
 
 
 def _intervals(procedure: Procedure) -> Array | None:

@@ -35,7 +35,7 @@ MISFITS = (
     -0.7,
     -1.2,
 )  # what the combination of the best headline and picture earns beyond their effects
-MAX_TRIALS = 4_000  # of an experiment with a missing interaction
+MAX_TRIALS = 6_000  # of an experiment with a missing interaction
 POINTS = 21
 AHEAD = 10.0  # trials that a planner expects, in T*
 
