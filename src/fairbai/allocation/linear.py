@@ -23,7 +23,7 @@ class Polytope(NamedTuple):
 
     Attributes:
         floors: One per arm.
-        groups: The members of every group, 0 or 1 with one row per group, and the floor of every group.
+        groups: A row per limit of a group, 1 for its members or, for a ceiling, -1; and what it sums to at least.
         inside: Shares that are strictly inside; empty if there are no groups.
     """
 
@@ -36,8 +36,8 @@ def polytope_of(rates: Rate, arms: int) -> Polytope:
     """The shares that these rates allow, for linear arms; a ValueError for rates that these cannot have."""
     if isinstance(rates, Bounded) or not isinstance(rates, Constant):
         raise ValueError(
-            f"linear arms need floors that are known beforehand and no ceilings, got {rates.kind} rates: give constant "
-            f"floors, such as rates=0.02"
+            f"linear arms need limits that are known beforehand, got {rates.kind} rates: give constant floors, such as "
+            f"rates=0.02, or ceilings"
         )
     if not isinstance(rates, Overlapping) or not rates.groups:
         nothing = (frozen(np.zeros((0, arms))), frozen(np.zeros(0)))

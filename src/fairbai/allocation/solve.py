@@ -20,7 +20,7 @@ from fairbai.problems.families import Bounded as BoundedFamily
 from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.instance import Instance
 from fairbai.problems.linear import Linear
-from fairbai.problems.rates import Bounded, Constant, Rate
+from fairbai.problems.rates import Bounded, Constant, Overlapping, Rate
 from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
 
 
@@ -102,7 +102,8 @@ def _solve(instance: Instance, named: int) -> Allocation:
     if isinstance(instance.family, Linear):
         best = instance.best_arm if named < 0 else named
         shares, time, gap = solve_linear(instance, best)
-        return Allocation(shares, time, best, gap, instance.floors, frozen(np.ones(arms)))
+        ceilings = instance.rates.ceilings(arms) if isinstance(instance.rates, Overlapping) else frozen(np.ones(arms))
+        return Allocation(shares, time, best, gap, instance.floors, ceilings)
     weights, limits = np.empty(arms), instance.limits
     question = instance.problem(named)
     if limits is None:

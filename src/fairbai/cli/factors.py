@@ -23,8 +23,8 @@ def add_factors(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         metavar="FACTOR=LEVELS",
-        help=f"a factor and its levels: {EXAMPLE}; the arms are all combinations; --floors may be by factor such as "
-        "headline=0.2, or by level such as button=try:0.4",
+        help=f"a factor and its levels: {EXAMPLE}; the arms are all combinations; --floors and --ceilings may be by "
+        "factor such as headline=0.2, or by level such as button=try:0.4",
     )
     factors.add_argument(
         "--effects",
@@ -57,9 +57,9 @@ def factors_given(options: argparse.Namespace) -> dict[str, Any]:
     return form
 
 
-def shares_of_levels(texts: list[str]) -> dict[str, Any]:
-    """The floors that ``headline=0.2 button=try:0.4`` stand for."""
-    return _by_name("floors", texts, _share, "headline=0.2 or button=try:0.4")
+def shares_of_levels(texts: list[str], name: str = "floors") -> dict[str, Any]:
+    """The floors or ceilings that ``headline=0.2 button=try:0.4`` stand for."""
+    return _by_name(name, texts, _share, "headline=0.2 or button=try:0.4")
 
 
 def _by_name(name: str, texts: list[str], parsed: Any, example: str) -> dict[str, Any]:

@@ -78,26 +78,32 @@ def rates_given(options: argparse.Namespace, labels: list[str] | None, factorial
     if options.rates is None and (options.p0 is not None or options.temperature is not None):
         raise ValueError("--p0 and --temperature belong to --rates, which is missing")
     if factorial:
-        _check_floors_only(options)
+        _check_limits_only(options)
     if limited:
         groups = [_group(text, labels) for text in options.group or ()]
-        floor, ceiling = _shares("floors", options.floors or ["0"]), _shares("ceilings", options.ceilings or ["1"])
+        given = ("floors", options.floors or ["0"]), ("ceilings", options.ceilings or ["1"])
+        floor, ceiling = (_shares_of(name, texts, factorial) for name, texts in given)
         return {"kind": "bounded", "floor": floor, "ceiling": ceiling, "groups": groups}
     if options.floors is not None:
-        named = factorial and any("=" in text for text in options.floors)
-        return shares_of_levels(options.floors) if named else _shares("floors", options.floors)
+        return _shares_of("floors", options.floors, factorial)
     if options.rates is None:
         return None
     form = {"kind": options.rates, "p0": options.p0, "temperature": options.temperature}
     return {key: value for key, value in form.items() if value is not None}
 
 
-def _check_floors_only(options: argparse.Namespace) -> None:
+def _check_limits_only(options: argparse.Namespace) -> None:
     """Refuse rates that a multivariate test cannot have."""
-    for name in ("ceilings", "group", "rates"):
+    for name in ("group", "rates"):
         if getattr(options, name) is not None:
             example = "0.02, headline=0.2 or button=try:0.4"
-            raise ValueError(f"a multivariate test has floors only: give --floors, such as {example}, not --{name}")
+            raise ValueError(f"a multivariate test has --floors and --ceilings, such as {example}, but not --{name}")
+
+
+def _shares_of(name: str, texts: list[str], factorial: bool) -> Any:
+    """Shares of arms or, in a multivariate test, of levels."""
+    by_level = factorial and any("=" in text for text in texts)
+    return shares_of_levels(texts, name) if by_level else _shares(name, texts)
 
 
 def asked_of(form: dict[str, Any]) -> dict[str, Any]:

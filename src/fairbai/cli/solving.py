@@ -40,13 +40,16 @@ def print_solution(options: argparse.Namespace) -> None:
         return
     answer, arms = "best arm" if asked.plain else "answer", f"{instance.means.size} {instance.family.kind} arms"
     print(f"{answer} {labels[report['best_arm']]} of {arms}\n")
-    _print_arms(report, limited=instance.limits is not None)
+    _print_arms(report, limited=any(arm["ceiling"] < 1.0 for arm in report["arms"]) or instance.limits is not None)
     levels: set[tuple[int, ...]] = set()
     if isinstance(family, Factorial):
         _print_levels(report)
         levels = {one.arms for one in family.effects if one.factor in family.factors}
     groups = instance.rates.to_dict().get("groups", ())
-    _print_groups(report, [group for group in groups if tuple(sorted(group["arms"])) not in levels], labels)
+    if family.structured:  # the ceiling of a group of one is in the table of arms
+        groups = [group for group in groups if len(group["arms"]) > 1]
+    shown = [one for one in groups if "ceiling" in one or tuple(sorted(one["arms"])) not in levels]
+    _print_groups(report, shown, labels)
     right = len(instance.acceptable)
     most = "at most about, " if right > 1 else ""
     among = f" and {right} right answers" if right > 1 else ""

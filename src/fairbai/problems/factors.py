@@ -18,16 +18,20 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fairbai.problems.checks import Array, frozen, number
+from fairbai.problems.checks import Array, Numbers, frozen, number
 from fairbai.problems.linear import Linear
-from fairbai.problems.rates import Group, Overlapping
-from fairbai.problems.sentences import listed
+from fairbai.problems.rates import Bounded, Group, Overlapping
+from fairbai.problems.rates.groups import groups_of
+from fairbai.problems.rates.overlapping import overlapping
+from fairbai.problems.sentences import listed, named
 
 BETWEEN = " / "  # the levels of a combination, in its label
 MAX_COMBINATIONS = 10_000
 MAX_NUMBERS = 4_000_000  # in the features
 MAX_FLOAT = sys.float_info.max
 Level = str | int | float
+Shares = float | Mapping[Level, float]
+"""Of the levels of a factor: one for all of them, or by level."""
 
 
 class Effect(NamedTuple):
@@ -96,33 +100,52 @@ class Factorial(Linear):
         found: list[int] = np.flatnonzero(self._places()[:, column] == levels.index(str(level))).tolist()
         return found
 
-    def rates(self, levels: Mapping[str, float | Mapping[Level, float]], floor: float = 0.0) -> Overlapping:
-        """Floors for levels: every level of a factor gets at least its share of the trials.
+    def rates(
+        self,
+        levels: Mapping[str, Shares],
+        floor: float | Numbers = 0.0,
+        ceilings: Mapping[str, Shares] | None = None,
+        ceiling: float | Numbers = 1.0,
+    ) -> Overlapping:
+        """Floors for levels, which every level gets at least of the trials; and ceilings, which it gets at most.
 
         Args:
             levels: For some factors, one floor for all levels, or floors by level.
             floor: One for every combination.
+            ceilings: As ``levels``.
+            ceiling: One for every combination.
 
         Example:
             >>> design = factorial({"headline": ["old", "new"], "button": ["buy", "try", "go"]})
             >>> design.rates({"headline": 0.4, "button": {"buy": 0.5}}).groups[2]
             Group(arms=(0, 3), floor=0.5, ceiling=1.0)
+            >>> design.rates({}, ceilings={"button": {"go": 0.25}}).groups[0]
+            Group(arms=(2, 5), floor=0.0, ceiling=0.25)
         """
-        if not isinstance(levels, Mapping):
-            raise ValueError(f'floors of levels must be by factor, such as {{"headline": 0.2}}, got {levels!r}')
-        groups: list[Group] = []
-        names: list[str] = []
-        for factor, floors in levels.items():
+        least, most = self._by_level("floor", levels), self._by_level("ceiling", {} if ceilings is None else ceilings)
+        limits = {level: (least.get(level, 0.0), most.get(level, 1.0)) for level in {**least, **most}}
+        groups = [Group(self.group(*level), *limit) for level, limit in limits.items()]
+        names = [f"{factor} {level!r}" for factor, level in limits]
+        every = overlapping(Bounded(floor, ceiling), len(self.arms))
+        single = [named(self.arms[one.numbers[0]]) for one in groups_of(every.groups)]
+        found = Overlapping(floor, [*groups, *every.groups])
+        found.polytope(len(self.arms), self.arms, [*names, *single])
+        return found
+
+    def _by_level(self, name: str, given: Mapping[str, Shares]) -> dict[tuple[str, str], float]:
+        """Floors or ceilings, by factor and level."""
+        if not isinstance(given, Mapping):
+            raise ValueError(f'{name}s of levels must be by factor, such as {{"headline": 0.2}}, got {given!r}')
+        found = {}
+        for factor, shares in given.items():
             known = self._levels(factor)
-            by_level = floors if isinstance(floors, Mapping) else dict.fromkeys(known, floors)
+            by_level = shares if isinstance(shares, Mapping) else dict.fromkeys(known, shares)
             if not by_level:
-                raise ValueError(f"floors of {factor} must name a level, got {{}}")
+                raise ValueError(f"{name}s of {factor} must name a level, got {{}}")
             for level, share in by_level.items():
-                share = number(f"floor of {factor} {level!r}", share, 0.0, 1.0, "in [0, 1]")
-                groups.append(Group(self.group(factor, level), floor=share))
-                names.append(f"{factor} {str(level)!r}")
-        found = Overlapping(floor, groups)
-        found.polytope(len(self.arms), self.arms, names)
+                self.group(factor, level)  # checks it
+                share = number(f"{name} of {factor} {level!r}", share, 0.0, 1.0, "in [0, 1]")
+                found[factor, str(level)] = share
         return found
 
     def means(self, effects: Mapping[str, Mapping[Level, float]], baseline: float = 0.0) -> Array:

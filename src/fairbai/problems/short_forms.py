@@ -10,7 +10,9 @@ from fairbai.problems.configured import Form
 from fairbai.problems.factors import Factorial
 from fairbai.problems.families import Family
 from fairbai.problems.labels import some
-from fairbai.problems.rates import Bounded, Constant, Rate
+from fairbai.problems.linear import Linear
+from fairbai.problems.rates import Bounded, Constant, Overlapping, Rate
+from fairbai.problems.rates.overlapping import overlapping
 from fairbai.problems.sentences import listed
 
 FamilyForm = Family | Form | None
@@ -49,7 +51,8 @@ def rates_of(form: RateForm, labels: Sequence[Any] | None = None, family: Family
             floors by label, such as ``{"a": 0.3}``, where arms that are not named have no floor.
         labels: The labels of the arms, in their order. Groups hold arms by label then, too, and in ``{"kind": ...}``
             floors and ceilings may be by label.
-        family: The reward family. With a factorial design, floors may be by factor: ``{"headline": 0.2}``.
+        family: The reward family. With a factorial design, floors may be by factor: ``{"headline": 0.2}``, and
+            those and ceilings in ``{"kind": "bounded", "ceiling": {"headline": 0.5}}``.
 
     Example:
         >>> rates_of(0.1), rates_of({"a": 0.3}, labels=["a", "b"])
@@ -61,12 +64,15 @@ def rates_of(form: RateForm, labels: Sequence[Any] | None = None, family: Family
         if isinstance(family, Factorial):
             if by_factor(form, family):
                 return family.rates(form)
+            if has_levels(form, family):
+                return limits_of_levels(form, family)
             if not isinstance(form.get("kind"), str):
                 _check_combinations(form, family)
         form = _in_order(form if isinstance(form.get("kind"), str) else {"kind": "constant", "floor": form}, labels)
     if isinstance(form, (Rate, dict, str)):
         rate = Rate.of(form)
-        return rate.numbered(labels) if isinstance(rate, Bounded) and labels is not None else rate
+        rate = rate.numbered(labels) if isinstance(rate, Bounded) and labels is not None else rate
+        return overlapping(rate, len(family.features)) if isinstance(rate, Bounded) and isinstance(family, Linear) else rate
     if isinstance(form, (bool, np.bool_)) or not isinstance(form, (int, float, np.number, Sequence, np.ndarray)):
         raise ValueError(f"rates must be a rate such as fairbai.rates.Constant(0.1), or floors, got {form!r}")
     return Constant(form)  # type: ignore[arg-type]  # it checks
@@ -77,6 +83,22 @@ def by_factor(form: Any, family: Factorial) -> bool:
     if not isinstance(form, Mapping) or not form or isinstance(form.get("kind"), str):
         return False
     return all(name in family.factors for name in form)
+
+
+def has_levels(form: Any, family: Factorial) -> bool:
+    """Whether rates are a JSON form with floors or ceilings by factor: "bounded", with ``"ceiling": {"headline": 0.5}``."""
+    limits = [form.get(name) for name in NO_LIMIT] if isinstance(form, Mapping) and form.get("kind") == "bounded" else ()
+    return any(by_factor(shares, family) for shares in limits)
+
+
+def limits_of_levels(form: Mapping[str, Any], family: Factorial) -> Overlapping:
+    """The limits of a form that ``has_levels``; a floor or a ceiling that is one number is for every combination."""
+    for name in form:
+        if name not in ("kind", *NO_LIMIT) and form[name]:
+            raise ValueError(f"limits by factor take floor and ceiling, got {name!r}")
+    by_level = {name: form[name] for name in NO_LIMIT if isinstance(form.get(name), Mapping)}
+    every = {**NO_LIMIT, **form, **{name: NO_LIMIT[name] for name in by_level}}
+    return family.rates(by_level.get("floor", {}), every["floor"], by_level.get("ceiling", {}), every["ceiling"])
 
 
 def _check_combinations(form: Mapping[str, Any], family: Factorial) -> None:

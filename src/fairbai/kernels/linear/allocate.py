@@ -155,7 +155,7 @@ def _bound(slopes, floors, spare, groups, group_multipliers):
         bound -= group_multipliers[g] * totals[g]
         for i in range(slopes.size):
             slopes[i] += group_multipliers[g] * members[g, i]
-    most = 0.0
+    most = -np.inf  # ceilings may make all of them negative
     for i in range(slopes.size):
         bound += floors[i] * slopes[i]
         most = max(most, slopes[i])
@@ -222,7 +222,8 @@ def linear_shares(features, variance, means, ties, named, limits, tolerance, wei
         means: One per arm.
         ties: The stretch and the shift of every rival.
         named: The arm that is the answer.
-        limits: The floors of the arms; the members of every group (0 or 1, one row per group) and the groups' floors;
+        limits: The floors of the arms; the members of every group (0 or 1, one row per group; -1 in
+            that of a ceiling) and the groups' floors (the negatives of ceilings);
             and shares that are strictly within all limits, if there are groups, else empty.
         tolerance: The relative gap that is enough.
         weights: The result.

@@ -44,7 +44,7 @@ Model = namedtuple("Model", "features floors members totals inside")
 ``allocate.linear_shares`` takes of floors and groups."""
 
 SINGULAR = 1e-10  # what is left of a diagonal entry of V, relatively, if V is taken for singular
-ALWAYS = 10.0  # rewards per arm up to which the shares are solved for after each
+ALWAYS = 10.0  # rewards per parameter up to which the shares are solved for after each
 LAZY = 1.01  # the growth of the number of rewards after which they are, from then on
 GAP = 1e-7  # of the shares that an experiment aims at
 KAPPAS = (5.0, 40.0, 320.0, 2_560.0, 20_480.0, 163_840.0)  # that the rule without a kappa averages over
@@ -165,7 +165,7 @@ def update_linear(config, model, state, scalars):
             scalars[NEXT_LOOK] = math.floor(scalars[SEEN] * GROWTH) + 1.0
             state[BEST_SCORE, named] = max(state[BEST_SCORE, named], found[0])
         if solves(config.rule) and scalars[SEEN] >= scalars[START]:
-            often = scalars[SEEN] < ALWAYS * state.shape[1]
+            often = scalars[SEEN] < ALWAYS * len(model.features)
             scalars[START] = scalars[SEEN] + 1.0 if often else math.floor(scalars[SEEN] * LAZY) + 1.0
             ties, groups = state[STRETCH : SHIFT + 1], (model.members, model.totals)
             limits, means, shares = (model.floors, groups, model.inside), state[MEAN], state[WEIGHT]

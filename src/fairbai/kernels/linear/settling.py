@@ -1,6 +1,7 @@
-"""Settling with floors on groups that overlap: further trials, one at a time, until every floor is met.
+"""Settling with limits on groups that overlap: further trials, one at a time, until every limit is kept.
 
-The next arm is the one whose floors, its own and those of its groups, are behind by the most trials together. If some
+The next arm is the one whose floors, its own and those of its groups, are behind by the most trials together; what a
+group is above its ceiling counts against its arms. If some
 shares leave room to all floors, this comes to an end (Blackwell's approachability). Floors that leave no room may never
 be met by whole trials: then it is enough that each is behind by less than one.
 """

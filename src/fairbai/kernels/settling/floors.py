@@ -13,9 +13,9 @@ ROUNDING = 4.0 * 2.0**-53  # relative: 0.07 * 100 is above 7 by less than this
 
 @kernel
 def short_of(share, count):
-    """By how much ``count`` is below ``share``; 0 if that is an error of rounding."""
+    """By how much ``count`` is below ``share``; 0 if that is an error of rounding. Both are negative for a ceiling."""
     lag = share - count
-    return lag if lag > ROUNDING * share else 0.0
+    return lag if lag > ROUNDING * abs(share) else 0.0
 
 
 @kernel

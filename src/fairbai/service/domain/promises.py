@@ -35,7 +35,7 @@ class Promises:
         group: The number of every arm's group, or -1; empty if there are none.
         group_floors: The floor of every group.
         group_ceilings: The ceiling of every group; empty if there are none.
-        overlapping: Groups that may overlap, such as levels of factors; their floors hold at the stop.
+        overlapping: Groups that may overlap, such as levels of factors; their limits hold at the stop.
         allowed: The proved bounds of the rule; infinite if it promises nothing for single trials.
         watched: Whether there is anything to track.
         batched: Whether some trials were assigned elsewhere.
@@ -226,7 +226,9 @@ class Promises:
             if group >= 0:
                 groups[group] += count
         above += [floor * trials - count for floor, count in zip(self.group_floors, groups, strict=True)]
-        above += [one.floor * trials - sum(counts[arm] for arm in one.numbers) for one in self.overlapping]
+        for one in self.overlapping:
+            count = sum(counts[arm] for arm in one.numbers)
+            above += [one.floor * trials - count, count - one.ceiling * trials]
         return above + [count - ceiling * trials for ceiling, count in zip(self.group_ceilings, groups, strict=False)]
 
     def kept_on_every_path(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fairbai.problems.factor_forms import design_of
 from fairbai.problems.factors import Factorial
-from fairbai.problems.short_forms import by_factor
+from fairbai.problems.short_forms import by_factor, has_levels, rates_of
 from fairbai.service.domain.costs import check_linear
 from fairbai.service.http.fields import MAX_ARMS, kind_of, wrong
 from fairbai.stopping import LinearMixture
@@ -15,7 +15,8 @@ from fairbai.stopping import LinearMixture
 def written_out(form: Any) -> Any:
     """A request to create or plan an experiment, with ``factors`` and ``interactions`` in the family, and arms named.
 
-    Floors by factor, such as ``{"headline": 0.2}`` or ``{"headline": {"old": 0.3}}``, become floors of groups of arms.
+    Floors by factor, such as ``{"headline": 0.2}`` or ``{"headline": {"old": 0.3}}``, become floors of groups of arms;
+    and so do ceilings, such as ``{"kind": "bounded", "ceiling": {"headline": 0.5}}``.
     Everything else is left as it is, for the checks that follow.
     """
     if not isinstance(form, dict):
@@ -61,5 +62,6 @@ def _with_stop(form: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rates(rates: Any, design: Factorial) -> dict[str, Any]:
-    """Floors by factor as floors of groups; nothing if they are something else."""
-    return {"rates": design.rates(rates).to_dict()} if by_factor(rates, design) else {}
+    """Limits by factor as limits of groups; nothing if they are something else."""
+    limits = by_factor(rates, design) or has_levels(rates, design)
+    return {"rates": rates_of(rates, family=design).to_dict()} if limits else {}
