@@ -30,6 +30,8 @@ from fairbai.kernels.linear.algebra import add_gram, add_row, factor, solve_fact
 STEPS = 100
 BOUNDARY = 0.99  # the part of the way to the boundary that a step may go
 CENTRING = 0.1  # the target, in the mean of the products
+LEAST = 1e-15  # of the room of a limit
+CLOSE = 1e-6  # a relative gap at which no step raises the value by much, unless it is an error of rounding
 RIDGE = 1e-13  # added to the diagonal, relatively: where the best shares are not unique, the curvature is singular
 
 Part = namedtuple("Part", "fixed features contrasts costs floors members totals")
@@ -87,6 +89,8 @@ def _room(part, weights, room):
         room[i] -= part.floors[i]
     for g in range(part.totals.size):
         room[part.floors.size + g] -= part.totals[g]
+    for i in range(room.size):
+        room[i] = max(room[i], LEAST)  # rounding may leave less
 
 
 @subroutine
@@ -204,8 +208,8 @@ def maximise(part, tolerance, weights, multipliers, prices):
             steep, wanted = steep + multipliers[a] / slack[a], wanted + push
         _add_limits(part, room, prices, target, matrix, right)
         rise = _direction(matrix, right, pull, (steep, 1.0 - wanted, total - total_of(weights)))
-        if not math.isfinite(rise):
-            break
+        if not math.isfinite(rise) or (gap <= CLOSE * value and abs(rise) > 1e3 * gap):
+            break  # rounding allows no more
         for a in range(rivals):
             rise_of[a] = dot(slopes[a], right) - rise + (reached[a] - value - slack[a])
         _limits(part, right, step)
