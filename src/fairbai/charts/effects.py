@@ -20,7 +20,8 @@ def effects_figure(status: Mapping[str, Any]) -> Figure:
     """The effect of every level, with intervals that hold for all of them at all times; one colour per factor.
 
     It takes the response of ``GET /v1/experiments/{id}`` for an experiment with factors. Levels are rows, so that
-    their names can be read on a phone; the first is at the top.
+    their names can be read on a phone; the first is at the top. Hollow markers have no interval, because rewards
+    contradict the model, or because the stop is not proved.
     """
     factors = status["config"]["family"]["factors"]
     rows = [one for one in status["effects"] if one["factor"] in factors][:MAX_ARMS]
@@ -45,7 +46,7 @@ def effects_figure(status: Mapping[str, Any]) -> Figure:
                     "color": color,
                     "thickness": 2,
                 },
-                "marker": {"color": color, "symbol": symbol, "size": 10},
+                "marker": {"color": color, "symbol": [_symbol(one, symbol) for _, one in known], "size": 10},
                 "hovertemplate": "%{y}: %{x:.4g}<extra></extra>",
             }
         )
@@ -54,6 +55,11 @@ def effects_figure(status: Mapping[str, Any]) -> Figure:
     y = axis("", type="category", categoryorder="array", categoryarray=names[::-1], automargin=True)
     x = axis("Effect", tickangle=0, nticks=4)
     return figure(data, x, y, shapes=[line], showlegend=False)  # the rows name the factors
+
+
+def _symbol(effect: Mapping[str, Any], symbol: str) -> str:
+    """Hollow where there is no interval, so that the effect does not look exact."""
+    return f"{symbol}-open" if None in effect["interval"] else symbol
 
 
 def _reach(effect: Mapping[str, Any], end: int) -> float:

@@ -43,8 +43,6 @@ class LinearExperiment(Experiment):
 
     def _check(self) -> None:
         """The rules of arms without structure come first, so that nobody is told to mend one that is not for these."""
-        if self.question.control is not None:
-            raise ValueError("control is not for linear arms: leave it out")
         if not self.python_rule and self.sampling.code not in RULES:
             raise ValueError(
                 f"sampling rule {self.sampling.kind} is for arms without structure: linear arms take "

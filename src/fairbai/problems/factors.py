@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fairbai.problems.checks import Array, Numbers, frozen, number
 from fairbai.problems.linear import Linear
@@ -177,15 +176,12 @@ class Factorial(Linear):
                     found[list(known[factor][str(level)])] += added
         return found
 
-    def _check_fit(self, means: Array, off: npt.NDArray[np.bool_]) -> None:
-        """Refuse means that effects do not add up to."""
-        if off.any():
-            where = tuple(int(index[0]) for index in np.nonzero(off))
-            arm = f"{means[where]} for {self.arms[where[-1]]!r}"
-            pairs = itertools.combinations(self.factors, 2)
-            pair = next((pair for pair in pairs if pair not in self.interactions), None)
-            why = "" if pair is None else f": add an interaction, such as that of {pair[0]!r} and {pair[1]!r}"
-            raise ValueError(f"the effects in the model do not add up to these means, got {arm}{why}")
+    def _misfit(self, mean: float, fitted: float, arm: int) -> str:
+        """Why means are refused that effects do not add up to, by the arm that is furthest off."""
+        pair = next((pair for pair in itertools.combinations(self.factors, 2) if pair not in self.interactions), None)
+        why = "" if pair is None else f": add an interaction, such as that of {pair[0]!r} and {pair[1]!r}"
+        got = f"got {mean} for {self.arms[arm]!r}, where the closest fit is {fitted:.9g}"
+        return f"the effects in the model do not add up to these means, {got}{why}"
 
     def missing(self, columns: int) -> tuple[Array, ...]:
         """The features of every interaction of two factors that is not in the model, if they are at most so many."""

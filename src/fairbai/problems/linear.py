@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from fairbai.kernels import families as kernels
 from fairbai.problems.checks import Array, Numbers, array, frozen, number, refuse
 from fairbai.problems.families import MAX_VALUE, Family, Gaussian
 
-SPAN_TOLERANCE = 1e-6  # by which means may miss the span of the features, relative to the largest
+SPAN_TOLERANCE = 1e-6  # by which means may miss the span of the features, relative to their range
+ROUNDING = 1e-12  # the same relative to the largest mean: computing the fit takes so much
 RANK_TOLERANCE = 1e-9  # what is left of a column without the part along others, relatively, that is taken for 0
 DIGITS = 9  # of coordinates, to which arms must differ
 
@@ -84,14 +84,17 @@ class Linear(Family):
         """The means, which must be linear in the features."""
         checked = super().check_means(means, dimensions)
         self.check_arms(checked.shape[-1])
-        off = np.abs(checked - self.fitted(checked))
-        allowed = SPAN_TOLERANCE * np.abs(checked).max(axis=-1, keepdims=True)
-        self._check_fit(checked, off > allowed)
+        fitted = self.fitted(checked)
+        off = np.abs(checked - fitted)
+        allowed = SPAN_TOLERANCE * np.ptp(checked, axis=-1) + ROUNDING * np.abs(checked).max(axis=-1)
+        if (off > allowed[..., None]).any():
+            where = np.unravel_index(int(off.argmax()), off.shape)
+            raise ValueError(self._misfit(float(checked[where]), float(fitted[where]), int(where[-1])))
         return checked
 
-    def _check_fit(self, means: Array, off: npt.NDArray[np.bool_]) -> None:
-        """Refuse means that are off the span of the features."""
-        refuse("means", "be linear in the features", means, off)
+    def _misfit(self, mean: float, fitted: float, arm: int) -> str:
+        """Why means are refused that are off the span of the features, by the arm that is furthest off."""
+        return f"means must be linear in the features, got {mean} for arm {arm}, where the closest fit is {fitted:.9g}"
 
     def fitted(self, means: Array) -> Array:
         """The means in the span of the features that are closest to these (on the last axis)."""

@@ -103,7 +103,9 @@ class Question:
         return 1.0 / (1.0 - part if self.goal == "max" else 1.0 + part), 0.0
 
     def _check(self, family: Family) -> None:
-        """Refuse a tolerance that makes no sense for a family."""
+        """Refuse what makes no sense for a family."""
+        if self.control is not None and family.structured:
+            raise ValueError("control is not for linear arms: leave it out")
         if self.percent is not None and family.low < 0.0 and not isinstance(family, Gaussian):
             raise ValueError(
                 f"a tolerance in percent needs means that are positive, got {self.tolerance!r} for {family!r}: give it "
