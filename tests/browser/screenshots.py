@@ -5,6 +5,7 @@ experiments that have run for days.
 """
 
 import io
+import itertools
 import math
 import os
 import random
@@ -21,7 +22,7 @@ from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
 from fairbai.client import Client, ExperimentOverError
 from tests.browser.chromium import FLAGS, chromium
-from tests.browser.visitor import Site
+from tests.browser.visitor import Site, play
 from tests.service.server import Server
 
 BEHIND = """
@@ -34,6 +35,8 @@ sys.exit(main(sys.argv[2:]))
 """
 HOURS = 9 * 24  # of traffic
 LATE, LOST = 0.02, 0.01  # shares of the rewards
+FACTORS = {"headline": ["old", "new", "bold"], "picture": ["cat", "dog", "none"], "button": ["buy", "try"]}
+EFFECTS = (0.0, 0.12, 0.05, 0.08, 0.04, 0.0, 0.0, 0.06)  # of the levels in this order
 
 # name, labels with their conversion rates, floor, trials per hour, other settings, hour of the start
 EXPERIMENTS: tuple[Any, ...] = (
@@ -121,12 +124,13 @@ def ready(page: Page) -> None:
     page.wait_for_timeout(1500)
 
 
-def picture(context: BrowserContext, address: str, target: Path, whole: bool = True) -> None:
-    """A screenshot with a reduced palette, to keep the file small."""
+def picture(context: BrowserContext, address: str, target: Path, whole: bool = True, part: str = "") -> None:
+    """A screenshot with a reduced palette, to keep the file small; of a part of the page, if it is named."""
     page = context.new_page()
     page.goto(address)
     ready(page)
-    seen = Image.open(io.BytesIO(page.screenshot(full_page=whole))).convert("RGB")
+    shot = page.locator(part).screenshot() if part else page.screenshot(full_page=whole)
+    seen = Image.open(io.BytesIO(shot)).convert("RGB")
     seen.quantize(256, Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
     print(f"{target}: {target.stat().st_size / 1000:.0f} kB")
     page.close()
@@ -144,6 +148,7 @@ def main(folder: Path) -> None:
             while site.client.status(ended)["state"] == "running":  # the service ends it by itself
                 time.sleep(1.0)
             take(site, folder, decided, running, ended)
+            take_effects(site, folder)
             site.leave()
         finally:
             browser.close()
@@ -163,6 +168,18 @@ def take(site: Site, folder: Path, decided: str, running: str, ended: str) -> No
     picture(desk["light"], f"{at}/{decided}/audit", folder / "audit.png")
     picture(phone, f"{at}/{running}", folder / "experiment-phone.png", whole=False)
     picture(desk["light"], f"{at}/{ended}", folder / "experiment-stopped.png", whole=False)
+
+
+def take_effects(site: Site, folder: Path) -> None:
+    """The effects of the levels of a test of combinations that runs."""
+    form = {"family": {"kind": "gaussian", "variance": 0.25}, "rates": {"headline": 0.25}, "seed": 1}
+    experiment = site.client.create("landing page", None, delta=0.05, factors=FACTORS, **form)
+    added = dict(zip([level for levels in FACTORS.values() for level in levels], EFFECTS, strict=True))
+    arms = [" / ".join(levels) for levels in itertools.product(*FACTORS.values())]
+    rates = {arm: 0.4 + sum(added[level] for level in arm.split(" / ")) for arm in arms}
+    play(site.client, experiment, rates, random.Random(1), most=1500)
+    desk = site.visitor(color_scheme="light").page.context
+    picture(desk, f"{site.base}/experiments/{experiment}", folder / "effects.png", part="#effects-card")
 
 
 if __name__ == "__main__":

@@ -218,5 +218,6 @@ def test_effects_are_drawn_where_there_are_factors() -> None:
     assert headline["y"] == ["headline: &lt;new&gt;", "headline: old"]
     assert headline["error_x"]["array"] == [0.4, 0.0]
     assert headline["error_x"]["arrayminus"][0] == pytest.approx(0.3)
+    assert headline["marker"]["symbol"] == ["circle", "circle-open"]  # one without an interval must not look exact
     assert button["y"] == ["button: buy"]  # of the other nothing is known
     assert found["layout"]["yaxis"]["categoryarray"][-1] == "headline: &lt;new&gt;"  # at the top

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,13 +29,22 @@ SAME = [
     ("--floors 0.1 --floors 0.05", DESIGN, 0.05),
     ("--floors headline=0.2 --floors 0.05", DESIGN, 0.05),
     ("--interactions headline,button", WIDE, {}),
+    ("--ceilings button=0.6", DESIGN, {"kind": "bounded", "ceiling": {"button": 0.6}}),
+    (
+        "--floors headline=0.2 --ceilings headline=new:0.3 button=0.6",
+        *(
+            DESIGN,
+            {"kind": "bounded", "floor": {"headline": 0.2}, "ceiling": {"headline": {"new": 0.3}, "button": 0.6}},
+        ),
+    ),
+    ("--floors 0.05 --ceilings 0.3", DESIGN, fb.rates.Bounded(0.05, 0.3)),
 ]
 
 
 @pytest.mark.parametrize("command", ["solve", "plan"])
 @pytest.mark.parametrize(("flags", "design", "rates"), SAME, ids=[flags for flags, *_ in SAME])
 def test_flags_are_the_design_that_they_stand_for(
-    capsys: Capture, command: str, flags: str, design: fb.Factorial, rates: dict[str, float] | float
+    capsys: Capture, command: str, flags: str, design: fb.Factorial, rates: Any
 ) -> None:
     found = report(capsys, command, *TEST.split(), *flags.split())
     expected = fb.plan(MEANS, design, rates or None).to_dict()
@@ -151,13 +161,15 @@ WRONG = [
     (f"{TEST} --floors button=go:0.1", "level of button must be one of 'buy' and 'try', got 'go'"),
     (f"{TEST} --floors button=0.2 0.1", "floors must be such as headline=0.2 or button=try:0.4, got '0.1'"),
     (f"{TEST} --floors headline=0.2 footer=0.1", "or all by combination such as 'old / buy', got 'footer'"),
-    (f"{TEST} --ceilings 0.5", "a multivariate test has floors only: give --floors, such as 0.02, headline=0.2"),
-    (f"{TEST} --group 0,1:0.5", "not --group"),
+    (
+        f"{TEST} --ceilings headline=0.3",
+        "headline 'old' at most 30 %, headline 'new' at most 30 % and headline 'bold' at most 30 % cannot all be kept",
+    ),
+    (f"{TEST} --group 0,1:0.5", "a multivariate test has --floors and --ceilings, such as 0.02, headline=0.2"),
     (f"{TEST} --rates softmax --p0 0.5", "not --rates"),
     (
         f"{FACTORS} --means 1 2 3 7 4 5 --variance 1",
-        "the effects in the model do not add up to these means, got 1.0 for 'old / buy': add an interaction, such as "
-        "that of 'headline' and 'button'",
+        ": add an interaction, such as that of 'headline' and 'button'",
     ),
     (f"{FACTORS} --effects headline=old:1e308 --baseline 1e308 --variance 1", "means must"),
     (f"{TEST} --floors headline=0.4", "headline 'bold' at least 40 % would take 120 % of the trials"),

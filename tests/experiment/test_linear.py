@@ -6,13 +6,20 @@ import numpy as np
 import pytest
 
 import fairbai as fb
+from fairbai.kernels import state as rows
 from tests.simulation.cases import follow
 from tests.simulation.test_same_as_identifier import compare
 
 FEATURES = np.array([[1.0, a, b] for a in (0.0, 1.0) for b in (0.0, 1.0, 2.0)])
 MEANS = FEATURES @ [0.0, 1.0, -0.7]
 GROUPS = [fb.rates.Group([0, 1, 2], floor=0.45), fb.rates.Group([2, 5], floor=0.4), fb.rates.Group([1, 4], floor=0.3)]
-RATES = {"none": None, "arms": fb.rates.Constant(0.1), "groups": fb.rates.Overlapping(0.02, GROUPS)}
+CEILINGS = [fb.rates.Group([0, 1, 2], ceiling=0.4), fb.rates.Group([3], ceiling=0.3), fb.rates.Group([5], floor=0.1)]
+RATES = {
+    "none": None,
+    "arms": fb.rates.Constant(0.1),
+    "groups": fb.rates.Overlapping(0.02, GROUPS),
+    "ceilings": fb.rates.Overlapping(0.02, CEILINGS),
+}
 RULES = {
     "default": None,
     "tracked": fb.sampling.FairTrackAndStop(tracking="cumulative"),
@@ -39,6 +46,37 @@ def test_it_stops_with_all_floors_met():
     for group in GROUPS:
         shares = runs.pulls[:, 0, list(group.arms)].sum(axis=1) / runs.stopping_time[:, 0]
         assert (shares >= group.floor - 1e-9).all()
+
+
+@pytest.mark.slow_without_jit
+def test_it_stops_with_all_ceilings_kept():
+    runs = fb.simulate(instance(RATES["ceilings"]), 0.1, runs=20, seed=2, settle=True, maximum_rounds=400)
+    assert (runs.recommendation == 3).mean() > 0.8
+    assert runs.violation.max() == 0.0
+    shares = runs.pulls[:, 0] / runs.stopping_time[:, :1]
+    assert shares[:, :3].sum(axis=1).max() <= 0.4 + 1e-9
+    assert shares[:, 3].max() <= 0.3 + 1e-9
+    assert shares[:, 5].min() >= 0.1 - 1e-9
+
+
+def test_bounded_rates_become_those_of_linear_arms():
+    ident = fb.Identifier(6, 0.1, fb.Linear(FEATURES), rates=fb.rates.Bounded(0.02, 0.3))
+    assert ident.rates.to_dict()["kind"] == "overlapping"
+    assert ident.status().ceilings.tolist() == [0.3] * 6
+    assert fb.Identifier.from_dict(ident.to_dict()).status().ceilings.tolist() == [0.3] * 6
+
+
+def test_shares_are_solved_for_as_often_as_there_are_parameters():
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((60, 3))
+    ident = fb.Identifier(60, 1e-9, fb.Linear(features), seed=1)
+    solved, before = 0, None
+    for _ in range(120):
+        arm = ident.ask()
+        ident.tell(arm, float(rng.standard_normal()))
+        weights = ident.procedure.experiment.state[rows.WEIGHT].tolist()
+        solved, before = solved + (weights != before), weights
+    assert 30 <= solved <= 100
 
 
 def test_floors_of_groups_that_leave_no_room_are_met_up_to_a_trial():

@@ -126,7 +126,9 @@ def test_overlapping_rates_without_groups_are_floors_of_arms() -> None:
 
 def test_means_that_effects_do_not_add_up_to() -> None:
     design = fb.factorial({"h": ["a", "b"], "b": ["x", "y"]})
-    with pytest.raises(ValueError, match=r"got 1.0 for 'a / x': add an interaction, such as that of 'h' and 'b'"):
+    with pytest.raises(
+        ValueError, match=r"got .* where the closest fit is .*: add an interaction, such as that of 'h' and 'b'"
+    ):
         fb.Instance([1, 2, 3, 7], design)
     fb.Instance([1, 2, 3, 7], fb.factorial(design.factors, [("h", "b")]))
     design = fb.factorial({"h": ["a", "b"], "b": ["x", "y"], "c": [1, 2]}, [("h", "b"), ("h", "c"), ("b", "c")])
@@ -163,3 +165,19 @@ def test_means_are_the_baseline_and_what_levels_add() -> None:
         design.means({"a x b": {"y / 2": 0.25}})
     with pytest.raises(ValueError, match="effects must be of 'a' and 'b', got 'a x c'"):
         plain.means({"a x c": {"y / 2": 0.25}})
+
+
+def test_ceilings_by_level() -> None:
+    design = fb.factorial({"a": ["x", "y"], "b": [1, 2]})
+    form = {"kind": "bounded", "floor": {"a": 0.2}, "ceiling": {"a": {"x": 0.6}, "b": 0.7}}
+    rates = fb.Instance(np.zeros(4), design, form).rates
+    assert rates == design.rates({"a": 0.2}, ceilings={"a": {"x": 0.6}, "b": 0.7})
+    assert rates.groups[0] == fb.rates.Group([0, 1], floor=0.2, ceiling=0.6)
+    every = design.rates({"b": {2: 0.4}}, ceiling=0.3)
+    assert every.ceilings(4).tolist() == [0.3] * 4
+    with pytest.raises(ValueError, match="ceilings of levels must be by factor"):
+        design.rates({}, ceilings=0.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="limits by factor take floor and ceiling, got 'groups'"):
+        fb.Instance(np.zeros(4), design, {**form, "groups": [{"arms": [0], "ceiling": 0.2}]})
+    with pytest.raises(ValueError, match="'x / 1' at most 20 %, 'x / 2' at most 20 %"):
+        design.rates({}, ceiling=0.2)

@@ -67,6 +67,31 @@ def test_means_must_be_linear_in_the_features():
         fb.Instance([1.0, 2.0, 3.1], family)
 
 
+def test_the_tolerance_of_the_span_does_not_grow_with_the_baseline():
+    family = fb.Linear([[1.0, size] for size in range(5)])
+    exact = 1e6 + np.arange(5.0)
+    assert fb.Instance(exact, family).best_arm == 4
+    with pytest.raises(
+        ValueError, match=r"linear in the features, got 1000002.5 for arm 2, .* closest fit is 1000002.1"
+    ):
+        fb.Instance(exact + np.array([0.0, 0.0, 0.5, 0.0, 0.0]), family)
+    design = fb.factorial({"a": ["x", "y"], "b": ["p", "q"], "c": ["s", "t"]})
+    means = design.means({"a": {"x": 1.0}}, baseline=1e6)
+    means[2] += 0.1
+    with pytest.raises(
+        ValueError, match=r"do not add up to these means, got 100000.* for '. / . / .', where the closest fit"
+    ):
+        fb.Instance(means, design)
+
+
+def test_a_control_is_refused_everywhere():
+    family = fb.Linear([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    with pytest.raises(ValueError, match="control is not for linear arms"):
+        fb.Instance([1.0, 0.5, 1.5], family, tolerance=0.1, control=0)
+    with pytest.raises(ValueError, match="control is not for linear arms"):
+        fb.Identifier(3, 0.05, family, tolerance=0.1, control=0)
+
+
 @pytest.mark.parametrize(
     ("features", "message"),
     [

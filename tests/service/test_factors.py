@@ -235,3 +235,14 @@ def test_what_is_refused(client: Local, changes: dict[str, Any], message: str) -
     response = client.post("/v1/experiments", json={**FORM, **changes})
     assert response.status_code == 422
     assert message in response.text
+
+
+def test_ceilings_of_levels_are_kept_and_audited(client: Local) -> None:
+    at = created(client, rates={"kind": "bounded", "floor": {"headline": 0.3}, "ceiling": {"button": {"try": 0.4}}})
+    status = play(client, at, 0.0, 2_000)
+    assert status["stopped"]
+    counts = {arm["arm"]: arm["assigned"] for arm in status["arms"]}
+    tries = sum(count for arm, count in counts.items() if arm.endswith("/ try"))
+    assert tries <= 0.4 * sum(counts.values()) + 1e-9
+    audit = client.get(f"{at}/audit").json()
+    assert audit["kept"]

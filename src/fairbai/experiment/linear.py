@@ -38,7 +38,10 @@ class LinearExperiment(Experiment):
         self._large = family.coordinates.size > LARGE
         self.scalars[rows.UNSEEN] = 1.0
         if isinstance(self.rates, Overlapping) and self.rates.groups:
-            self.state[rows.CENTRE], self.state[rows.CEILING] = self.rates.polytope(arms).centre, self.rates.ceilings(arms)
+            self.state[rows.CENTRE], self.state[rows.CEILING] = (
+                self.rates.polytope(arms).centre,
+                self.rates.ceilings(arms),
+            )
             self.scalars[rows.SLACK] = 0.0  # rules that mix then do so with these shares
 
     def _check(self) -> None:

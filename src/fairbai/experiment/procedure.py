@@ -233,7 +233,7 @@ class Procedure:
 
     @property
     def preferred(self) -> int | None:
-        """The arm for which a decision waits: with interactions that the model lacks it looks better than the answer."""
+        """The arm for which a decision waits: with the missing interactions it looks better than the answer."""
         may_wait = self.decision is None and self.doubts.tests_fit
         return preferred(self.experiment, self._level) if may_wait else None
 

@@ -3,8 +3,8 @@
 A test of lack of fit needs many rewards to notice a small interaction, and the answer may be wrong by then. So before
 a decision the means are fitted with all interactions of two factors, too. If some arm then looks better than the
 answer, the decision waits: until both fits agree, until the test has found a doubt (the answer is not proved then), or
-until half of the evidence would be enough. It never waits for ever, because the evidence grows. A later decision is
-proved as one at once would be: the proof holds at all times.
+until a quarter of the evidence would be enough. So it never waits for ever, because the evidence grows. A later
+decision is proved as one at once would be: the proof holds at all times.
 """
 
 import numpy as np
@@ -16,6 +16,7 @@ from fairbai.problems.checks import Array
 from fairbai.problems.factors import Factorial
 
 RIDGE = 1.0  # rewards per arm that it counts as to say that there are no interactions
+PLENTY = 0.25  # the part of the evidence that is enough if a decision is not to wait any more
 ROUNDING = 1e-9  # relative to the largest mean; smaller differences are none, on whichever machine
 
 
@@ -29,7 +30,7 @@ def preferred(experiment: Experiment, level: float) -> int | None:
         return None
     score, _, glr, factor, penalty = experiment.exact_evidence()
     missing = family.missing(MAX_COLUMNS)
-    if score < level or 0.5 * factor * glr - penalty >= level or not missing:
+    if score < level or PLENTY * factor * glr - penalty >= level or not missing:
         return None
     counts, sums = experiment.state[[rows.OBSERVED, rows.SUM]]
     means = fitted_with(family.coordinates.T, np.hstack(missing), counts, sums)

@@ -17,8 +17,8 @@ from fairbai.identifier.effects import LevelEffect, level_effects
 from fairbai.kernels import state as rows
 from fairbai.problems.checks import Array
 from fairbai.problems.linear import Linear
-from fairbai.problems.sentences import named
 from fairbai.problems.question import Question
+from fairbai.problems.sentences import named
 from fairbai.stopping import LinearMixture
 from fairbai.stopping.intervals import intervals
 

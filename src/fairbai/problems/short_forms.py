@@ -72,7 +72,11 @@ def rates_of(form: RateForm, labels: Sequence[Any] | None = None, family: Family
     if isinstance(form, (Rate, dict, str)):
         rate = Rate.of(form)
         rate = rate.numbered(labels) if isinstance(rate, Bounded) and labels is not None else rate
-        return overlapping(rate, len(family.features)) if isinstance(rate, Bounded) and isinstance(family, Linear) else rate
+        return (
+            overlapping(rate, len(family.features))
+            if isinstance(rate, Bounded) and isinstance(family, Linear)
+            else rate
+        )
     if isinstance(form, (bool, np.bool_)) or not isinstance(form, (int, float, np.number, Sequence, np.ndarray)):
         raise ValueError(f"rates must be a rate such as fairbai.rates.Constant(0.1), or floors, got {form!r}")
     return Constant(form)  # type: ignore[arg-type]  # it checks
@@ -86,8 +90,10 @@ def by_factor(form: Any, family: Factorial) -> bool:
 
 
 def has_levels(form: Any, family: Factorial) -> bool:
-    """Whether rates are a JSON form with floors or ceilings by factor: "bounded", with ``"ceiling": {"headline": 0.5}``."""
-    limits = [form.get(name) for name in NO_LIMIT] if isinstance(form, Mapping) and form.get("kind") == "bounded" else ()
+    """Whether rates are of the kind "bounded" and have limits by factor, such as ``"ceiling": {"headline": 0.5}``."""
+    limits = (
+        [form.get(name) for name in NO_LIMIT] if isinstance(form, Mapping) and form.get("kind") == "bounded" else ()
+    )
     return any(by_factor(shares, family) for shares in limits)
 
 
