@@ -64,8 +64,9 @@ lint: $(STAMP) ## Check style, types and import directions
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# One case of every test: the others reach hardly a line more.
 coverage: $(STAMP) ## Measure the coverage, with the JIT off so that kernels are traced too
-	NUMBA_DISABLE_JIT=1 $(QUICK) -m "not system and not long and not slow_without_jit" --cov
+	NUMBA_DISABLE_JIT=1 FAIRBAI_TEST_CASES=1 $(QUICK) -m "not system and not long and not slow_without_jit" --cov
 
 # The variable: else the theme warns at every build of MkDocs 2, which pyproject.toml excludes.
 docs: $(STAMP) ## Build the documentation into site/; a broken link or a missing reference fails

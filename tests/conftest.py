@@ -26,7 +26,8 @@ settings.register_profile("ci", derandomize=True, print_blob=True, deadline=None
 settings.load_profile("ci")
 
 
-CASES = 4  # of a test with parameters that `make test` runs; the others are long
+# Of a test with parameters, those that `make test` runs; the others are long.
+CASES = int(os.environ.get("FAIRBAI_TEST_CASES", "4"))
 
 
 def mark_further_cases(items: list[pytest.Item]) -> None:
