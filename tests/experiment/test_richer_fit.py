@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fairbai as fb
+from fairbai.experiment.doubts import Doubts
 from fairbai.experiment.richer_fit import fitted_with, preferred
 
 DESIGN = fb.factorial({"a": ["x", "y", "z"], "b": ["p", "q"]})
@@ -86,6 +87,16 @@ def test_it_does_not_wait_for_ever() -> None:
         ident.tell_batch(times * COUNTS, times * COUNTS * MEANS)
         waits.append(preferred(ident.procedure.experiment, -math.log(0.05)))
     assert waits == [0, 0, None]
+
+
+def test_the_test_of_fit_is_not_repeated_at_every_reward(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It costs far more than to fit the means once more."""
+    ident, looks = experiment(), []
+    monkeypatch.setattr(Doubts, "observe_fit", lambda *given: looks.append(given))
+    for number in range(20):  # less than 2 % of the rewards so far
+        ident.tell(ident.ask(), 0.0)
+        assert not ident.status().decided, number
+    assert len(looks) <= 1
 
 
 def test_a_snapshot_waits_too() -> None:

@@ -53,6 +53,24 @@ def test_the_mean_and_the_quantiles_are_those_of_the_same_experiments(monkeypatc
     assert found.proved == pytest.approx(again.mean(), rel=1e-9)
 
 
+@pytest.mark.parametrize("instance", [TIED, fb.Instance([1.0, 0.0], rates=fb.rates.Constant(0.2))], ids=["tied", "one"])
+def test_both_stops_are_simulated(instance: fb.Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that they can be compared, and the curves go through what the text says."""
+    monkeypatch.setattr(Scenario, "is_compiled", lambda self: True)
+    found = plan(instance)
+    paper = fb.stopping.Heuristic()
+    again = fb.simulate(instance, 0.05, stopping=paper, settle=True, runs=400, seed=0).stopping_time
+    assert found.heuristic == pytest.approx(again.mean(), rel=1e-9)
+    unscaled = [found.proved / found.scale, found.heuristic / found.heuristic_scale]
+    estimates = [trials_until_stop(instance, rule, 0.05) for rule in (found.stopping, paper)]
+    assert unscaled == pytest.approx(estimates, rel=1e-9)
+    proved, paper_curve, marker = figures(found)["price"]["data"]
+    place = proved["x"].index(marker["x"][0])
+    assert [proved["y"][place], paper_curve["y"][place]] == pytest.approx([found.proved, found.heuristic], rel=1e-6)
+    monkeypatch.setattr(Scenario, "is_compiled", lambda self: False)
+    assert plan(instance).proved == pytest.approx(found.proved / found.scale, rel=1e-9)
+
+
 def test_an_estimate_that_is_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Scenario, "is_compiled", lambda self: False)
     text = repr(plan(TIED))

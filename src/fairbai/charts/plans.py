@@ -41,7 +41,7 @@ def price_figure(found: Plan) -> Figure:
         }
         for name, column, color, dash, factor in (
             ("proved stop", 1, BLUE, "solid", found.scale),
-            ("heuristic stop", 2, GREY, "dash", found.scale if len(found.instance.acceptable) > 1 else 1.0),
+            ("heuristic stop", 2, GREY, "dash", found.heuristic_scale),
         )
     ]
     data.append(

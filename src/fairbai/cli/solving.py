@@ -51,7 +51,7 @@ def print_solution(options: argparse.Namespace) -> None:
     shown = [one for one in groups if "ceiling" in one or tuple(sorted(one["arms"])) not in levels]
     _print_groups(report, shown, labels)
     right = len(instance.acceptable)
-    most = "at most about, " if right > 1 else ""
+    most = "at most about this, " if right > 1 else ""
     among = f" and {right} right answers" if right > 1 else ""
     bound = f"at most {report['price_upper_bound']:.4g}"
     print_table(

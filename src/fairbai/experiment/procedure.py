@@ -292,9 +292,9 @@ class Procedure:
 
     def _decide(self) -> None:
         """Freeze the answer, the evidence and the floors to meet; not yet if interactions may change the answer."""
-        self.test_fit()
-        if self.preferred is not None:
+        if self.preferred is not None:  # the test of fit, which costs more, ends this from ``observe``
             return
+        self.test_fit()
         now = self.experiment.round
         floors, end = self.experiment.state[rows.FLOOR].copy(), now
         if self.settle:

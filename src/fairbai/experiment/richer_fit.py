@@ -53,5 +53,5 @@ def fitted_with(features: Array, more: Array, counts: Array, sums: Array) -> Arr
     both = np.hstack([features, more])
     gram = (both * counts[:, None]).T @ both
     ridge = np.repeat([0.0, RIDGE * len(features)], [features.shape[1], more.shape[1]])
-    means: Array = both @ np.linalg.lstsq(gram + np.diag(ridge), both.T @ sums, rcond=None)[0]
+    means: Array = both @ np.linalg.solve(gram + np.diag(ridge), both.T @ sums)
     return means

@@ -36,13 +36,16 @@ class Plan:
         fair: The optimal shares with the floors.
         free: The optimal shares without any floor or other limit.
         stopping: The proved rule that suits the expected trials.
-        heuristic: Expected trials with the threshold of the paper's tables, which is not proved.
+        heuristic: Expected trials with the threshold of the paper's tables, which is not proved; simulated as those
+            with ``stopping`` are.
         proved: Expected trials with ``stopping``.
         without_floors: Expected trials with ``stopping`` if there were no floors.
         duration: Quantiles of the trials with ``stopping``.
         scale: The mean of simulated experiments over the estimate without noise; expected trials with
             ``stopping`` are scaled by it, so that they and the quantiles are of the same experiments. It is 1 where
-            none were simulated.
+            none were simulated, as in a process that has not compiled the kernels yet; ``proved / scale`` is the same
+            in every process.
+        heuristic_scale: The same for ``heuristic``.
     """
 
     instance: Instance
@@ -57,6 +60,7 @@ class Plan:
     without_floors: float
     duration: Duration
     scale: float = 1.0
+    heuristic_scale: float = 1.0
 
     @property
     def best(self) -> str | int:
@@ -244,11 +248,11 @@ def planned(
     without_floors = min(proved, forecast.trials(free.characteristic_time))
     last = duration if simulate else estimated
     quantiles, mean = last(instance, stopping, delta, fair, proved)
+    tried = last(instance, Heuristic(), delta, fair, heuristic)[1]  # estimates of both are off, by different factors
     scale = mean / proved
-    if len(instance.acceptable) > 1:  # where estimates of both stops are too long, but not by the same factor
-        heuristic = last(instance, Heuristic(), delta, fair, heuristic)[1]
-    estimates = (heuristic, scale * proved, scale * without_floors)
-    return Plan(instance, delta, labels, per_day, fair, free, stopping, *estimates, quantiles, scale)
+    estimates = (tried, scale * proved, scale * without_floors)
+    scales = (scale, tried / heuristic)
+    return Plan(instance, delta, labels, per_day, fair, free, stopping, *estimates, quantiles, *scales)
 
 
 def _check_decidable(instance: Instance, fair: Allocation, free: Allocation, labels: tuple[Any, ...]) -> None:

@@ -8,7 +8,6 @@ an experiment do not depend on the order of the levels, because any two such bas
 """
 
 import itertools
-import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fairbai.problems.checks import Array, Numbers, frozen, number
+from fairbai.problems.factor_checks import check_names, check_size, factors_of, joined, pairs_of
 from fairbai.problems.linear import Linear
 from fairbai.problems.rates import Bounded, Group, Overlapping
 from fairbai.problems.rates.groups import groups_of
@@ -25,8 +25,6 @@ from fairbai.problems.rates.overlapping import overlapping
 from fairbai.problems.sentences import listed, named
 
 BETWEEN = " / "  # the levels of a combination, in its label
-MAX_COMBINATIONS = 10_000
-MAX_NUMBERS = 4_000_000  # in the features
 MAX_FLOAT = sys.float_info.max
 Level = str | int | float
 Shares = float | Mapping[Level, float]
@@ -73,10 +71,10 @@ class Factorial(Linear):
     _model: ClassVar[str] = "the effects in the model add up"
 
     def __post_init__(self) -> None:
-        self._set(factors=_checked(self.factors))
-        self._set(interactions=_pairs(self.interactions, list(self.factors)))
-        _check_names([*self.factors, *map(_joined, self.interactions)])
-        _check_size(self.factors, self.interactions)
+        self._set(factors=factors_of(self.factors))
+        self._set(interactions=pairs_of(self.interactions, list(self.factors)))
+        check_names([*self.factors, *map(joined, self.interactions)])
+        check_size(self.factors, self.interactions)
         combinations = list(itertools.product(*self.factors.values()))
         labels = tuple(BETWEEN.join(levels) for levels in combinations)
         if len(set(labels)) < len(labels):
@@ -234,7 +232,7 @@ class Factorial(Linear):
                 chosen = [every[name] == place for name, place in zip(names, places, strict=True)]
                 arms = np.flatnonzero(np.logical_and.reduce(chosen)).tolist()
                 level = BETWEEN.join(self.factors[name][place] for name, place in zip(names, places, strict=True))
-                found.append(Effect(_joined(names), level, frozen(contrast), tuple(arms)))
+                found.append(Effect(joined(names), level, frozen(contrast), tuple(arms)))
             start = end
         return found
 
@@ -251,7 +249,7 @@ def _one_of(name: str, given: str, known: Mapping[str, Any]) -> None:
 def _check_effects_of(name: str, known: Mapping[str, Any]) -> None:
     """Refuse effects of what is not in the model; if that is an interaction, say how to add it."""
     pair = re.split(r"\s+[×x*]\s+", str(name))
-    absent = len(pair) == 2 and _joined(tuple(pair)) not in known and _joined(tuple(pair[::-1])) not in known
+    absent = len(pair) == 2 and joined(tuple(pair)) not in known and joined(tuple(pair[::-1])) not in known
     if absent and all(one in known for one in pair):
         raise ValueError(f"effects of {name!r} need that interaction: add ({pair[0]!r}, {pair[1]!r}) to interactions")
     _one_of("effects", name, known)
@@ -284,75 +282,6 @@ def factorial(
     return Factorial(variance=variance, factors=factors, interactions=interactions)  # type: ignore[arg-type]  # it checks
 
 
-def _checked(factors: Any) -> dict[str, tuple[str, ...]]:
-    if not isinstance(factors, Mapping) or len(factors) == 0:
-        raise ValueError(f'factors must be lists of levels, such as {{"button": ["buy", "try"]}}, got {factors!r}')
-    checked = {_named(name): _level_names(name, levels) for name, levels in factors.items()}
-    combinations = math.prod(len(levels) for levels in checked.values())
-    if combinations > MAX_COMBINATIONS:
-        raise ValueError(f"factors must have at most {MAX_COMBINATIONS:,} combinations, got {combinations:,}")
-    return checked
-
-
-def _check_size(factors: dict[str, tuple[str, ...]], pairs: Sequence[tuple[str, str]]) -> None:
-    """Refuse more parameters than memory is for."""
-    free = {name: len(levels) - 1 for name, levels in factors.items()}
-    parameters = 1 + sum(free.values()) + sum(free[first] * free[second] for first, second in pairs)
-    combinations = math.prod(len(levels) for levels in factors.values())
-    if combinations * parameters > MAX_NUMBERS:
-        most = MAX_NUMBERS // combinations
-        raise ValueError(f"{combinations:,} combinations must have at most {most:,} parameters, got {parameters:,}")
-
-
-def _named(name: Any) -> str:
-    if not isinstance(name, str) or not name.strip():
-        raise ValueError(f"factors must have names, got {name!r}")
-    return name
-
-
-def _joined(names: tuple[str, ...]) -> str:
-    """The name of a factor, or of an interaction."""
-    return " × ".join(names)
-
-
-def _check_names(names: list[str]) -> None:
-    """Refuse a factor that is called like an interaction, and two interactions that are called the same."""
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"factors and interactions must have different names, got {name!r} twice")
-
-
-def _level_names(name: str, levels: Any) -> tuple[str, ...]:
-    if isinstance(levels, (str, Mapping)) or not isinstance(levels, Sequence) or len(levels) < 2:
-        raise ValueError(f"factor {name!r} must have a list of at least two levels, got {levels!r}")
-    for level in levels:
-        if isinstance(level, bool) or not isinstance(level, (str, int, float)) or not str(level).strip():
-            raise ValueError(f"levels of factor {name!r} must be text or numbers, got {level!r}")
-        if isinstance(level, float) and not math.isfinite(level):
-            raise ValueError(f"levels of factor {name!r} must be finite, got {level!r}")
-    found = tuple(str(level) for level in levels)
-    if len(set(found)) < len(found):
-        raise ValueError(f"levels of factor {name!r} must be different, got {list(levels)!r}")
-    return found
-
-
-def _pairs(interactions: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
-    if isinstance(interactions, (str, Mapping)) or not isinstance(interactions, Sequence):
-        raise ValueError(f"interactions must be a list of pairs of factors, got {interactions!r}")
-    found: list[tuple[str, str]] = []
-    for pair in interactions:
-        right = not isinstance(pair, str) and isinstance(pair, Sequence) and all(name in names for name in pair)
-        if not right or len(set(pair)) != 2 or len(pair) != 2:
-            raise ValueError(
-                f"interactions must be pairs of the factors {listed([repr(n) for n in names])}, got {pair!r}"
-            )
-        first, second = sorted(pair, key=names.index)
-        if (first, second) in found:
-            raise ValueError(f"interactions must be different pairs, got {first!r} and {second!r} twice")
-        found.append((first, second))
-    return tuple(found)
-
-
 def _contrasts(levels: int) -> Array:
     """Orthogonal contrasts of so many levels, one per column: sums of 0 and mean squares of 1 (Helmert's)."""
     found = np.zeros((levels, levels - 1))
@@ -364,4 +293,4 @@ def _contrasts(levels: int) -> Array:
 
 
 def _parameters(names: tuple[str, ...], block: Array) -> list[str]:
-    return [f"{_joined(names)} {column + 1}" for column in range(block.shape[-1])]
+    return [f"{joined(names)} {column + 1}" for column in range(block.shape[-1])]

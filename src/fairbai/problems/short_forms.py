@@ -71,12 +71,11 @@ def rates_of(form: RateForm, labels: Sequence[Any] | None = None, family: Family
         form = _in_order(form if isinstance(form.get("kind"), str) else {"kind": "constant", "floor": form}, labels)
     if isinstance(form, (Rate, dict, str)):
         rate = Rate.of(form)
-        rate = rate.numbered(labels) if isinstance(rate, Bounded) and labels is not None else rate
-        return (
-            overlapping(rate, len(family.features))
-            if isinstance(rate, Bounded) and isinstance(family, Linear)
-            else rate
-        )
+        if isinstance(rate, Bounded) and labels is not None:
+            rate = rate.numbered(labels)
+        if isinstance(rate, Bounded) and isinstance(family, Linear):
+            return overlapping(rate, len(family.features))
+        return rate
     if isinstance(form, (bool, np.bool_)) or not isinstance(form, (int, float, np.number, Sequence, np.ndarray)):
         raise ValueError(f"rates must be a rate such as fairbai.rates.Constant(0.1), or floors, got {form!r}")
     return Constant(form)  # type: ignore[arg-type]  # it checks
@@ -91,10 +90,9 @@ def by_factor(form: Any, family: Factorial) -> bool:
 
 def has_levels(form: Any, family: Factorial) -> bool:
     """Whether rates are of the kind "bounded" and have limits by factor, such as ``"ceiling": {"headline": 0.5}``."""
-    limits = (
-        [form.get(name) for name in NO_LIMIT] if isinstance(form, Mapping) and form.get("kind") == "bounded" else ()
-    )
-    return any(by_factor(shares, family) for shares in limits)
+    if not isinstance(form, Mapping) or form.get("kind") != "bounded":
+        return False
+    return any(by_factor(form.get(name), family) for name in NO_LIMIT)
 
 
 def limits_of_levels(form: Mapping[str, Any], family: Factorial) -> Overlapping:
