@@ -205,6 +205,25 @@ def test_counting_goes_on_after_a_restart(
     assert states[0] == states[1]
 
 
+def test_voiding_what_a_unit_earned_while_more_is_to_be_counted(client: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is of age, so the log has it as counted, but its turn is still to come: it is no longer held."""
+    at = create(client, **DRAWN, report_after=1000.0, silence=0.0)
+    first, *others = (ask(client, at)[0]["ticket"] for _ in range(9))
+    buyer = client.post(f"{at}/ask", json={"unit": "buyer"}).json()["tickets"][0]["ticket"]
+    client.post(f"{at}/rewards", json={"unit": "buyer", "value": 1.0, "event_id": "order-1"})
+    monkeypatch.setattr(costs, "READY", 6e-5)
+    for ticket in others:
+        tell(client, at, {ticket: 1.0})
+    tell(client, at, {first: 1.0})  # makes all ready, of which some are left
+    assert expire_one(client, at, 9) == 1
+    assert counts(client, at)[0] < 9
+    assert client.post(f"{at}/void", json={"tickets": [buyer], "reason": "a test"}).json()["voided"] == 1
+    while look(client, at):
+        pass
+    status = client.get(at).json()
+    assert (status["observed"], status["held"]) == (10, 0)
+
+
 def expire_one(client: Local, at: str, number: int) -> int:
     async def submitted() -> int:
         return await client.app.service.writer.submit(Expire(at.rpartition("/")[2], tickets=[number]))

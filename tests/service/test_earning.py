@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from sqlalchemy import func, select
 from fairbai.client import AsyncClient, Client
 from fairbai.client.calls import Ticket
 from fairbai.service.domain.units import UnitName
+from fairbai.service.storage import wiping
 from fairbai.service.storage.copies import backup
 from fairbai.service.storage.database import open_database
 from fairbai.service.storage.keys import create_key
@@ -23,7 +25,7 @@ from fairbai.service.writing.forgetting import forget
 from fairbai.service.writing.leases import sweep
 from fairbai.service.writing.restoring import restore
 from tests.service.postgresql import Cluster
-from tests.service.running import Local, address, create, running, tell
+from tests.service.running import Local, address, create, opened, running, tell
 from tests.service.test_interventions import differences, expire, number_of, refused
 from tests.service.test_units import OPEN, of, visit
 
@@ -271,6 +273,62 @@ def test_erased_units_are_not_in_the_files(tmp_path: Path) -> None:
         assert left_in_files(tmp_path, hashes) == hashes[21:]
         client.wait(forget(service.database, service.writer, "1d", time.time() + 2 * DAY))
         assert left_in_files(tmp_path, hashes) == []
+
+
+def test_erasing_during_a_backup_holds_up_writers_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, tried, now = wiping.wipe, list[bool](), [0.0]
+
+    def wipe(database: Any) -> bool:
+        tried.append(real(database))
+        return tried[-1]
+
+    monkeypatch.setattr(wiping, "wipe", wipe)
+    with running(address(tmp_path)) as client:
+        at, service = create(client, **WINDOW), client.app.service
+        service.wiper = wiping.Wiper(service.database, lambda: now[0])
+
+        def erase(unit: str) -> None:
+            visit(client, at, unit)
+            assert client.post(f"{at}/units/erase", json={"unit": unit}).json() == {"erased": 1}
+
+        with service.database.snapshot() as reader:  # as a backup has one
+            reader.execute(select(func.count()).select_from(stored_units)).scalar_one()
+            for number in range(5):
+                erase(f"user-{number}")
+            assert tried == [False]
+        erase("user-5")
+        assert tried == [False]
+        now[0] = wiping.PAUSE
+        erase("user-6")
+        erase("user-7")
+        assert tried == [False, True, True]
+
+
+def test_those_who_erase_at_the_same_time_share_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever comes while it is done comes too late for it; once more is enough for all of these."""
+    begun, go_on, times = threading.Event(), threading.Event(), []
+
+    def slow(_: Any) -> bool:
+        times.append(1)
+        begun.set()
+        return go_on.wait(60.0)
+
+    monkeypatch.setattr(wiping, "wipe", slow)
+    with opened(address(tmp_path)) as database:
+        wiper = wiping.Wiper(database)
+        threads = [threading.Thread(target=wiper.wipe) for _ in range(10)]
+        threads[0].start()
+        assert begun.wait(60.0)
+        for thread in threads[1:]:
+            thread.start()
+        until = time.monotonic() + 60.0
+        while wiper._wanted < 10:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        go_on.set()
+        for thread in threads:
+            thread.join(60.0)
+    assert len(times) == 2
 
 
 def test_units_are_forgotten_after_their_retention(client: Local) -> None:

@@ -122,6 +122,25 @@ def test_a_file_that_is_moved_away_and_back_has_everything(tmp_path: Path, conne
         assert [differences for _, differences in verify(database) if differences] == []
 
 
+def test_two_processes_that_begin_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One creates the file and its log just after the other has first looked for either."""
+    real, others = Path.exists, list[Any]()
+
+    def exists(path: Path, **options: Any) -> bool:
+        found = real(path, **options)
+        if not others and path.parent == tmp_path:
+            others.append(None)
+            others.append(open_database(address(tmp_path)))
+            with others[-1].writing() as connection:
+                connection.exec_driver_sql("CREATE TABLE mine (number INTEGER)")
+        return found
+
+    monkeypatch.setattr(Path, "exists", exists)
+    open_database(address(tmp_path)).close()
+    assert (tmp_path / "test.db-wal").stat().st_size
+    others[-1].close()
+
+
 def test_nothing_is_acknowledged_once_the_wal_is_deleted(client: Local, tmp_path: Path) -> None:
     calls = Calls(client)
     (tmp_path / "test.db-wal").unlink()

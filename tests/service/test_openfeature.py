@@ -213,6 +213,23 @@ def test_rewards_follow_a_unit_when_its_flag_changes_experiment(
     assert not [record for record in caplog.records if record.levelname == "WARNING"]
 
 
+def test_a_flag_without_an_experiment_is_asked_for_again(
+    start: Start, sqlite: str, visitor: EvaluationContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One event too early must not cost the rewards of the next minute."""
+    server = start(sqlite)
+    provider = FairbaiProvider(server.address, server.key, {"purchase": "shop"}, timeout=60.0)
+    provider.track("purchase", visitor)
+    assert provider.flush(60.0)
+    assert "no experiment has this flag" in caplog.text
+    at = server.create(family="bernoulli", report_after=3600.0, silence=0.0, lease=None, flag="shop")
+    assert server.call("POST", f"/v1/experiments/{at}/ask", {"unit": "visitor-7"}).status == 200  # evaluated elsewhere
+    provider.track("purchase", visitor)
+    assert provider.flush(60.0)
+    provider.shutdown()
+    assert held(server, "shop") == 1
+
+
 def test_event_zero_is_the_same_event(server: Server, visitor: EvaluationContext) -> None:
     (text,) = server.call("GET", "/v1/experiments?flag=text").body["experiments"]
     provider = FairbaiProvider(server.address, server.key, {"purchase": "text"})

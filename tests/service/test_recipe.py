@@ -12,7 +12,8 @@ from fairbai.service.domain.answers import exact
 from fairbai.service.domain.encoding import parse
 from fairbai.service.http.calls import call
 from fairbai.service.http.forms import Form
-from fairbai.service.http.routes import json_answer, service_of
+from fairbai.service.http.responses import json_answer
+from fairbai.service.http.routes import service_of
 from fairbai.service.reading.reader import Reading
 from fairbai.service.storage.keys import create_key
 from tests.service.running import Local, address, ask, create, opened, running

@@ -14,7 +14,7 @@ import pytest
 
 from fairbai.service.domain.asking import Ask
 from fairbai.service.domain.book import new_book
-from fairbai.service.domain.operations import Tell
+from fairbai.service.domain.operations import Expire, Look, Tell
 from fairbai.service.http import forms, planning
 from fairbai.service.http.heavy import HeavyWork
 from fairbai.service.reading import export
@@ -261,6 +261,34 @@ def test_leases_end_in_small_operations(tmp_path: Path) -> None:
         assert client.get(at).json()["pending"] == 0
 
 
+def test_counting_on_is_heavy_when_its_size_is_unknown() -> None:
+    """As after a restart: each may take a whole turn, so they share none, and light work comes in between."""
+    found = turns(x=book_of(4))
+    queue(found, *(Look(name, behind=True) for name in "abc"), Ask("x"))
+    assert [[work.experiment for work, _, _ in found.take()] for _ in range(4)] == [["x"], ["a"], ["b"], ["c"]]  # type: ignore[union-attr]
+    queue(found, *(Look(name) for name in "ab"))
+    assert len(found.take()) == 2  # a deadline is soon met
+
+
+def test_leases_and_deadlines_do_not_wait_until_all_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time of others passes while a large backlog is counted in many steps."""
+    overdue = [[], [Expire("b", tickets=[1])], []]
+    ended = [[Look("a", behind=True)], [Look("a", behind=True), Look("c")], [Look("c")], []]
+    monkeypatch.setattr(leases, "overdue", lambda *_: overdue.pop(0) if overdue else [])
+    monkeypatch.setattr(leases, "ended", lambda *_: ended.pop(0))
+    done: list[str] = []
+
+    class Counting:
+        async def submit(self, operation: Any) -> int:
+            done.append(operation.experiment)
+            if isinstance(operation, Expire):
+                return len(operation.tickets)
+            return int(operation.experiment == "a" and done.count("a") < 3)
+
+    assert asyncio.run(leases.sweep(None, Counting(), 0.0)) == 1  # type: ignore[arg-type]
+    assert done == ["a", "b", "a", "c", "a"]
+
+
 class Blocked:
     """Exports that wait until they may go on."""
 
@@ -294,7 +322,7 @@ def test_exports_of_others_are_not_noticed(tmp_path: Path, monkeypatch: pytest.M
         try:
             tasks = client.wait(begin())
             until = time.monotonic() + 60.0
-            while heavy.exports < 20:
+            while heavy._exports.total() < 20:
                 assert time.monotonic() < until
                 time.sleep(0.01)
             refused = client.get(path, headers=mine)

@@ -11,6 +11,8 @@ import pytest
 
 from fairbai.service.domain.asking import Ask
 from fairbai.service.domain.book import Book
+from fairbai.service.domain.interventions import Pause, Resume, SwitchOff, Void
+from fairbai.service.domain.operations import Close
 from fairbai.service.domain.refusals import Refusal
 from fairbai.service.reading.verify import verify
 from fairbai.service.storage.keys import create_key
@@ -184,6 +186,21 @@ def test_of_one_experiment_so_much_may_wait(monkeypatch: pytest.MonkeyPatch) -> 
     for entry in entries[:2]:
         found.remove(entry)
     found.add(Ask("a", actor="3"))
+
+
+def test_people_get_at_an_experiment_of_which_too_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not without bound: their keys have a share, too."""
+    monkeypatch.setattr(backlog, "MAX_EACH", 3)
+    found = backlog.Backlog()
+    for number in range(3):
+        found.add(Ask("a", actor=str(number)))
+    with pytest.raises(Refusal, match="Too much of this experiment"):
+        found.add(Void("a", tickets=[1], actor="admin"))
+    for operation in (Close, Pause, Resume):
+        found.add(operation("a", actor="admin"))
+    found.add(SwitchOff("a", arm="x", actor="another"))
+    with pytest.raises(Refusal, match="Too much of this key"):
+        found.add(Close("a", actor="admin"))
 
 
 def test_creating_experiments_does_not_hold_up_those_of_other_keys() -> None:

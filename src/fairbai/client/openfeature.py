@@ -196,9 +196,9 @@ class FairbaiProvider(OFREPProvider):
         if time.monotonic() - at >= age:
             known = self._client.experiments(limit=MAX_OF_FLAG, flag=flag)["experiments"]
             found = [str(one["id"]) for one in known]
+            if not found:  # not remembered: the experiment may be created before the next event
+                raise LookupError("no experiment has this flag")
             self._of_flags[flag] = time.monotonic(), found
-        if not found:
-            raise LookupError("no experiment has this flag")
         return found
 
 

@@ -21,6 +21,7 @@ from fairbai.service.storage.metrics import Load, Metrics
 from fairbai.service.storage.secret import unit_key
 from fairbai.service.storage.settings import ServerSettings
 from fairbai.service.storage.upgrades import upgrade
+from fairbai.service.storage.wiping import Wiper
 from fairbai.service.writing import deleting, forgetting, leases
 from fairbai.service.writing.handover import writer_for
 from fairbai.service.writing.probe import Probe
@@ -50,6 +51,7 @@ class Service:
         self.keyring = Keyring(self.database, settings.failures)
         self.writer = writer_for(self.database, metrics)
         self.visits = Visits(self.database, self.writer, unit_key(self.database, settings.unit_secret))
+        self.wiper = Wiper(self.database)
         self.probe = Probe(self.database, self.writer)
         self.webhooks = Webhooks(self.database, metrics, settings)
         self._demo = Demo(self.database, self.writer)

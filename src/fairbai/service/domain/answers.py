@@ -109,7 +109,13 @@ class Told(Reported):
 class Earned(Told):
     """How many earnings were added to what is counted when the window of their units is over."""
 
-    ignored: Annotated[int, Field(description="of units that are not enrolled, came in a pause, or see the winner")]
+    ignored: Annotated[
+        int,
+        Field(
+            description="of units that are not enrolled, came in a pause or after the end, "
+            "see the winner, or whose arm is switched off"
+        ),
+    ]
     unknown: Annotated[int, Field(description="in a list: of units that never asked, or were erased")]
 
 

@@ -18,7 +18,7 @@ from fairbai.service.domain.finals import EndedBy, Final
 from fairbai.service.domain.marks import Marks
 from fairbai.service.domain.newcomers import Newcomers
 from fairbai.service.domain.promises import ROUNDING
-from fairbai.service.domain.record import Record
+from fairbai.service.domain.record import Record, revision_of
 from fairbai.service.domain.tally import Tally
 
 
@@ -197,15 +197,6 @@ class Book(Record):
         self.policies = [*([] if draws else self.valid_policies(at)), policy]
         return policy
 
-    def valid_policies(self, at: float) -> list[dict[str, Any]]:
-        """Those of the present epoch: of a rule that draws, one; of others, one per number of trials.
-
-        A policy of these is the next so many choices, and would miss floors if it was followed for longer.
-        """
-        made = self.identifier.trials
-        current = [one for one in self.policies if one.get("until", at) > at]
-        return [one for one in current if "begun" not in one or made < one["begun"] + one["trials"]]
-
     def end_epoch(self) -> None:
         """Publish new policies from now on; those of an earlier version had no end, and were for one event only."""
         self.policies = [one for one in self.policies if "until" not in one]
@@ -302,8 +293,3 @@ def new_book(config: dict[str, Any]) -> Book:
     """The book of a new experiment; ``config`` must have every setting."""
     identifier = identifier_of(config)
     return Book(completed(config, identifier), identifier)
-
-
-def revision_of(state: dict[str, Any]) -> int:
-    """The revision under which an experiment was created, by its stored state."""
-    return int(state.get("revision", 1))

@@ -27,6 +27,8 @@ OUTDATED = "Other rewards of the experiment were voided at the same time"  # who
 class Pause(Operation[answers.Paused]):
     """Give out no tickets until it is resumed. Rewards are still counted, and deadlines pass."""
 
+    urgent = True
+
     def act(self, unit: UnitOfWork) -> answers.Paused:
         """Pause it; nothing changes if it is paused."""
         if not unit.book.paused:
@@ -41,6 +43,8 @@ class Pause(Operation[answers.Paused]):
 class Resume(Operation[answers.Paused]):
     """Give out tickets again."""
 
+    urgent = True
+
     def act(self, unit: UnitOfWork) -> answers.Paused:
         """Resume it; nothing changes if it is not paused."""
         if unit.book.paused:
@@ -52,6 +56,8 @@ class Resume(Operation[answers.Paused]):
 @dataclass
 class SwitchOff(Operation[answers.SwitchedOff]):
     """Give out no further tickets of an arm; the answer is then the best of the others."""
+
+    urgent = True
 
     arm: str = ""
     reason: str = ""
@@ -149,7 +155,8 @@ class Void(Operation[answers.Voided]):
             | {"after_decision": final, "told_before": told}
         )
         if not final:
-            held = [number for number in fresh if number not in tally.counted]
+            # one that is of age may wait for its turn, where tickets are counted in order
+            held = fresh if book.drawn else [number for number in fresh if number not in tally.counted]
             book.void(arms, tally, len(held))
             book.look()
         for number, ticket in tickets.items():

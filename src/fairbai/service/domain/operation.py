@@ -3,8 +3,9 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
+from fairbai.service.domain import costs
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.refusals import Refusal, invalid
 from fairbai.service.domain.unit import UnitOfWork
@@ -25,6 +26,8 @@ class Operation(ABC, Generic[Result]):
             are for new ones.
     """
 
+    urgent: ClassVar[bool] = False  # what people do to an experiment: it is let in however much of that is waiting
+
     experiment: str
     key: str | None = None
     actor: str | None = field(default=None, kw_only=True)
@@ -38,6 +41,11 @@ class Operation(ABC, Generic[Result]):
     def cost(self, book: Book) -> float:
         """Approximately how many seconds it takes; see ``costs``."""
         return self.size * book.seconds_to_count
+
+    @property
+    def cost_unread(self) -> float:
+        """The same while the book is not in memory, without reading it."""
+        return costs.TRIAL * self.size
 
     def ticket_numbers(self) -> Sequence[int]:
         """The numbers of the tickets whose rows it needs."""

@@ -160,10 +160,16 @@ class Look(Operation[bool]):
     """Decide or end, if a cycle has ended or the deadline has passed; every other operation does so first, too.
 
     Then count tickets that earlier operations have left. In a replay ``until`` is where that ended; None if it did not
-    happen.
+    happen. ``behind`` says that there are such tickets, by what is stored.
     """
 
     until: int | None = None
+    behind: bool = False
+
+    @property
+    def cost_unread(self) -> float:
+        """As much as it may do, if it has tickets to count."""
+        return costs.MAX_OPERATION if self.behind else super().cost_unread
 
     def cost(self, book: Book) -> float:
         """That of the tickets."""
@@ -183,6 +189,8 @@ class Look(Operation[bool]):
 @dataclass
 class Close(Operation[answers.Closed]):
     """End the experiment permanently. Closing it again changes nothing."""
+
+    urgent = True
 
     def act(self, unit: UnitOfWork) -> answers.Closed:
         """Freeze the answer."""

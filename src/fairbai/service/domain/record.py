@@ -146,6 +146,15 @@ class Record:
         arm = self.identifier.recommendation if self.final is None else self.final.recommendation
         return None if arm is None else self.labels[arm]
 
+    def valid_policies(self, at: float) -> list[dict[str, Any]]:
+        """Those of the present epoch: of a rule that draws, one; of others, one per number of trials.
+
+        A policy of these is the next so many choices, and would miss floors if it was followed for longer.
+        """
+        made = self.identifier.trials
+        current = [one for one in self.policies if one.get("until", at) > at]
+        return [one for one in current if "begun" not in one or made < one["begun"] + one["trials"]]
+
     def answer(self) -> Answer:
         """What clients need to know after every call."""
         return {
@@ -172,3 +181,8 @@ class Record:
     def point(self, milestone: bool = False) -> tuple[int, dict[str, Any]] | None:
         """The trials so far and a point of the history; None unless one is due or this is a milestone."""
         return self.looks.point(self.identifier, self.observed, milestone)
+
+
+def revision_of(state: dict[str, Any]) -> int:
+    """The revision under which an experiment was created, by its stored state."""
+    return int(state.get("revision", 1))

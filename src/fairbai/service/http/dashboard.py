@@ -16,7 +16,8 @@ from fairbai.service.http import forms, planning, sessions, views
 from fairbai.service.http.calls import call
 from fairbai.service.http.heavy import heavy_of
 from fairbai.service.http.replay import Replays
-from fairbai.service.http.routes import json_answer, service_of
+from fairbai.service.http.responses import json_answer
+from fairbai.service.http.routes import service_of
 from fairbai.service.http.streams import Streams
 from fairbai.service.storage.keyring import Keyring
 from fairbai.service.storage.projects import DEFAULT_PROJECT

@@ -11,7 +11,8 @@ from fairbai.service.domain.encoding import iso
 from fairbai.service.http.answers import Deleted, Deletions
 from fairbai.service.http.calls import call
 from fairbai.service.http.interventions import actor_of
-from fairbai.service.http.routes import json_answer, service_of
+from fairbai.service.http.responses import json_answer
+from fairbai.service.http.routes import service_of
 from fairbai.service.storage.deletions import recorded
 
 router = APIRouter(prefix="/v1", tags=["experiments"])

@@ -62,11 +62,6 @@ class HeavyWork:
         with _one_more(self._plans, key):
             return await self.run(function)
 
-    @property
-    def exports(self) -> int:
-        """How many are under way."""
-        return self._exports.total()
-
     @contextmanager
     def export(self, key: str) -> Iterator[None]:
         """The time that an export for a key takes; a Refusal if it has too many under way."""

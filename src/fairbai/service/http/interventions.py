@@ -19,7 +19,8 @@ from fairbai.service.http.calls import call
 from fairbai.service.http.fields import MAX_TICKETS, Label
 from fairbai.service.http.forms import Form
 from fairbai.service.http.heavy import heavy_of
-from fairbai.service.http.routes import json_answer, service_of
+from fairbai.service.http.responses import json_answer
+from fairbai.service.http.routes import service_of
 from fairbai.service.reading.reader import row_of
 from fairbai.service.storage import deliveries
 from fairbai.service.storage.database import Database

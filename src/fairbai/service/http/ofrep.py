@@ -34,7 +34,8 @@ from fairbai.service.http.ofrep_answers import (
     Reason,
     Why,
 )
-from fairbai.service.http.routes import QuickAnswer, json_answer, service_of
+from fairbai.service.http.responses import QuickAnswer, json_answer
+from fairbai.service.http.routes import service_of
 from fairbai.service.reading.flags import Flag
 from fairbai.service.storage.failures import TROUBLE
 

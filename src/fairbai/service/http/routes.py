@@ -9,12 +9,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from fairbai.service.domain import answers, asking, edges, operations, status_answers
 from fairbai.service.domain.book import Book, new_book
 from fairbai.service.domain.chain import head_text
-from fairbai.service.domain.encoding import encode, parse, timestamp
+from fairbai.service.domain.encoding import parse, timestamp
 from fairbai.service.domain.ranges import check_scale
 from fairbai.service.domain.refusals import Refusal, invalid
 from fairbai.service.domain.webhooks import check_allowed
@@ -25,6 +24,7 @@ from fairbai.service.http.calls import call
 from fairbai.service.http.fields import MAX_LABEL
 from fairbai.service.http.heavy import Export, heavy_of
 from fairbai.service.http.idempotency import key_of
+from fairbai.service.http.responses import NOSNIFF, QuickAnswer, json_answer
 from fairbai.service.reading import export, listing
 from fairbai.service.reading.history import points
 from fairbai.service.reading.reader import row_of
@@ -33,29 +33,7 @@ from fairbai.service.storage.projects import DEFAULT_PROJECT
 from fairbai.service.writing.ledger import Origin
 
 router = APIRouter(prefix="/v1")
-NOSNIFF = {"X-Content-Type-Options": "nosniff"}  # names and labels are arbitrary text
-QUICK_HEADERS = [(b"content-type", b"application/json"), (b"x-content-type-options", b"nosniff")]
 EXPORTS: dict[str, Any] = {"content": {kind.split(";")[0]: {"schema": {}} for kind in export.MEDIA.values()}}
-
-
-def json_answer(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """A JSON response."""
-    return Response(encode(content), status, {**NOSNIFF, **(headers or {})}, media_type="application/json")
-
-
-class QuickAnswer(Response):
-    """A JSON response whose headers take less time to make than Starlette's."""
-
-    def __init__(self, content: Any) -> None:
-        self.status_code, self.background = 200, None
-        self.body = encode(content).encode()
-        length = str(len(self.body)).encode()
-        self.raw_headers = [*QUICK_HEADERS, (b"content-length", length)]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        await send({"type": "http.response.body", "body": self.body})
 
 
 def service_of(request: Request) -> Service:

@@ -12,8 +12,8 @@ from fairbai.service.domain.encoding import parse
 from fairbai.service.http.calls import call
 from fairbai.service.http.fields import MAX_TICKETS, Label, Reward, Unit, wrong
 from fairbai.service.http.forms import Form
-from fairbai.service.http.routes import QuickAnswer, json_answer, service_of
-from fairbai.service.storage.wiping import wipe
+from fairbai.service.http.responses import QuickAnswer, json_answer
+from fairbai.service.http.routes import service_of
 
 router = APIRouter(prefix="/v1", tags=["units"])
 
@@ -84,5 +84,5 @@ async def erase(request: Request, experiment: str) -> Response:
     """Forget who a unit was. Its trial and its rewards stay; if it comes again, it is new."""
     form, service = parse(OneUnit, await request.body()), service_of(request)
     erased = await service.visits.erase(experiment, form.unit, request.scope["key"])
-    await run_in_threadpool(wipe, service.database)
+    await run_in_threadpool(service.wiper.wipe)
     return json_answer({"erased": erased})

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, select
 
 from fairbai.service.domain.asking import Ask
-from fairbai.service.domain.book import new_book, revision_of
+from fairbai.service.domain.book import new_book
 from fairbai.service.domain.chain import Head
 from fairbai.service.domain.earning import Earn
 from fairbai.service.domain.edges import Batch, Publish, policy_key
@@ -16,7 +16,7 @@ from fairbai.service.domain.interventions import Pause, Resume, SwitchOff, Void
 from fairbai.service.domain.marks import Marks
 from fairbai.service.domain.operation import Operation
 from fairbai.service.domain.operations import Close, Expire, Look, Restore, Tell
-from fairbai.service.domain.record import REVISION
+from fairbai.service.domain.record import REVISION, revision_of
 from fairbai.service.domain.tickets import Claim
 from fairbai.service.domain.unit import Ticket, UnitOfWork
 from fairbai.service.domain.units import Erase, Visit

@@ -193,7 +193,8 @@ def _create_for_owner(target: URL) -> None:
     if path.startswith("file:"):
         return
     log = Path(f"{path}-wal")
-    if not Path(path).exists() and log.exists() and log.stat().st_size:
+    logged = log.exists() and log.stat().st_size  # first: another server may create both at this moment
+    if logged and not Path(path).exists():
         raise DatabaseError(
             f"{shown(target)}: the file is missing, but {log} is there, with what was committed last: "
             "put the file back, or move the log away to begin with an empty database"

@@ -60,7 +60,7 @@ def recount(
     """What the events up to number ``end`` say was counted, without some tickets and those that they voided.
 
     It goes on from ``before``. If that counted what is to be left out by now, it is a ``LogChangedError``: reading the
-    whole log again takes long, and is left to who is not waited for.
+    whole log again takes long, and is left to a caller that keeps nobody waiting.
     """
     if before is None:
         tally = Tally(config, without | voided_tickets(connection, experiment, end))

@@ -36,11 +36,12 @@ class Share:
 
 
 class Entry(NamedTuple):
-    """What waits, whose it is, and what it waits behind."""
+    """What waits, whose it is, what it waits behind, and whether it is let in if much of that waits."""
 
     lane: str
     actor: str | None
     rows: int
+    urgent: bool = False
 
 
 class Backlog:
@@ -66,7 +67,7 @@ class Backlog:
             actor: The key that asks for the function; operations know their own.
         """
         if isinstance(work, Operation):
-            entry = Entry(work.experiment, work.actor, work.size)
+            entry = Entry(work.experiment, work.actor, work.size, work.urgent)
         else:
             entry = Entry("" if actor is None else f"key {actor}", actor, ROWS_OF_FUNCTION)
         self._check(entry)
@@ -108,7 +109,7 @@ class Backlog:
             return
         for shares, name, whose in ((self._actors, entry.actor, "key"), (self._lanes, entry.lane, "experiment")):
             share = shares.get(name)
-            if share is not None and share.is_full:
+            if share is not None and share.is_full and not (entry.urgent and shares is self._lanes):
                 raise _too_much(whose)
 
 

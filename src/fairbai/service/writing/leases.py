@@ -44,10 +44,10 @@ def overdue(database: Database, now: float) -> list[Expire]:
 
 def ended(database: Database, now: float) -> list[Look]:
     """The experiments that may decide now, whose deadline has passed, or that have more to count."""
-    due = select(experiments.c.id).where(experiments.c.looks_at <= now, PRESENT)
+    due = select(experiments.c.id, experiments.c.looks_at).where(experiments.c.looks_at <= now, PRESENT)
     statement = due.order_by(experiments.c.looks_at).limit(MAX_AT_ONCE)
     with database.reader.connect() as connection:
-        return [Look(name) for name in connection.execute(statement).scalars()]
+        return [Look(name, behind=at == 0.0) for name, at in connection.execute(statement)]
 
 
 async def sweep(database: Database, writer: Writer, now: float | None = None) -> int:
@@ -57,9 +57,15 @@ async def sweep(database: Database, writer: Writer, now: float | None = None) ->
     """
     total = await _expire(database, writer, now)
     looks = await asyncio.to_thread(ended, database, time.time() if now is None else now)
+    seen = {look.experiment for look in looks}
     while looks:
         more = await asyncio.gather(*(submitted(writer, operation) for operation in looks))
-        looks = [Look(look.experiment) for look, left in zip(looks, more, strict=True) if left]
+        looks = [Look(look.experiment, behind=True) for look, left in zip(looks, more, strict=True) if left]
+        if looks:  # to count on may take long, and the time of others passes meanwhile
+            total += await _expire(database, writer, now)
+            due = await asyncio.to_thread(ended, database, time.time() if now is None else now)
+            looks += [look for look in due if look.experiment not in seen]
+            seen.update(look.experiment for look in looks)
     return total
 
 

@@ -92,7 +92,7 @@ class Turns:
         name, opened = work.experiment, before is not None
         book = self._ledger.in_memory(name)
         if book is None:
-            return costs.TRIAL * work.size + (0.0 if opened else costs.of_reading(self._arms.get(name)))
+            return work.cost_unread + (0.0 if opened else costs.of_reading(self._arms.get(name)))
         if name not in self._arms:
             self._remember(name, len(book.labels))
         looking = costs.of_looking(book, (before or 0) + work.size)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 class Watch:
-    """What the writer is at; the event loop says what is submitted, and the thread what it takes.
+    """What the writer is doing; the event loop says what is submitted, and the thread what it takes.
 
     Args:
         clock: Seconds that never run backwards.
