@@ -43,8 +43,8 @@ EXPERIMENTS: tuple[Any, ...] = (
     ("Checkout button", {"Green": 0.10, "Blue": 0.13, "Red": 0.09}, 0.2, 90, {"tolerance": "5%"}, 0),
     ("Pricing page", {"Table": 0.21, "Cards": 0.28}, 0.3, 20, {}, 20),
     (
-        *("Newsletter subject", {"Plain": 0.17, "Question": 0.195, "First name": 0.16, "Emoji": 0.13}, 0.1, 40),
-        *({"max_trials": 6_000, "deadline": 160}, 90),
+        *("Newsletter subject", {"Plain": 0.17, "Question": 0.225, "First name": 0.16, "Emoji": 0.13}, 0.1, 40),
+        *({"max_trials": 6_000, "deadline": 160, "delta": 1e-7}, 90),
     ),
     ("Onboarding tour", {"None": 0.37, "Short": 0.46, "Long": 0.39}, 0.25, 30, {"deadline": 80, "delta": 0.001}, 110),
 )
