@@ -61,8 +61,9 @@ def test_experiments_with_a_missing_interaction_end(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.system
-def test_a_large_interaction_is_doubted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_interaction_is_doubted(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(structure, "MAX_TRIALS", 2_000)
     found = misfit(-2.0, 2, seed=1)
     assert found.doubted == 2
     assert found.proved_wrong == 0
+    assert not caplog.records  # doubts are counted, not printed
