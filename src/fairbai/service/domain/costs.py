@@ -30,9 +30,7 @@ RULES_PER_ARM = {
     "strict_quota": 4e-7,
     "stochastic_quota": 4e-7,
 }
-READY = (
-    0.004  # for one operation to count rewards that it makes ready, beside its own; others follow in their own turns
-)
+READY = 0.004  # for one operation to count what it makes ready, beside its own; the rest follows in turns of its own
 STOPS_PER_ARM = {"design_based": 4e-7}  # to count with this one,
 UNKNOWN_VARIANCES_PER_ARM = 2.5e-6  # with these,
 LINEAR = 2.5e-6  # and per parameter of linear arms, too, whose best shares are solved for again and again

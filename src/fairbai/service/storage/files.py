@@ -21,9 +21,8 @@ class OpenedFile:
     def __init__(self, path: str) -> None:
         self.path = path
         self._file = _identity(os.stat(path))
-        self._log = (
-            _identity(os.stat(log)) if os.path.exists(log := f"{path}-wal") else None
-        )  # one that is never written
+        log = f"{path}-wal"
+        self._log = _identity(os.stat(log)) if os.path.exists(log) else None  # None: it is never written
         self._size = 0  # bytes; a file of ours never shrinks
         self._trouble = ""
 
