@@ -1,8 +1,11 @@
 """Python in a new process."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 
@@ -27,3 +30,17 @@ def run_python(*arguments: str | Path, given: str | None = None, cwd: Path | Non
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def run_and_interrupt(command: Sequence[str | Path], started: Callable[[], bool]) -> tuple[int, str, str]:
+    """Press Ctrl-C once a command has started its work; returns its exit code and what it says."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        give_up = time.monotonic() + 300.0
+        while not started() and process.poll() is None and time.monotonic() < give_up:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        try:
+            out, err = process.communicate(timeout=120)
+        finally:
+            process.kill()
+    return process.returncode, out, err

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ import pytest
 import fairbai as fb
 from fairbai.cli import main
 from tests.cli.commands import Capture, complaint, help_of, run
+from tests.processes import run_and_interrupt
 
 STUDY = """
 deltas = [0.3, 0.2]
@@ -172,29 +170,15 @@ f-tas = "fair_track_and_stop"
 """
 
 
-def interrupted(study: Path, arguments: list[str]) -> tuple[int, str, str]:
-    """Run a command in a process, and interrupt it when some runs are done; returns its exit code and what it says."""
-    script = Path(sys.executable).with_name("fairbai")
-    with subprocess.Popen([script, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        patience = time.monotonic() + 300.0
-        while len(list(study.rglob("*.parquet"))) < 2 and process.poll() is None and time.monotonic() < patience:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        try:
-            out, err = process.communicate(timeout=120)
-        finally:
-            process.kill()
-    return process.returncode, out, err
-
-
 @pytest.mark.system
 @pytest.mark.slow_without_jit
 def test_real_ctrl_c_and_on(capsys: Capture, study: Path) -> None:
     """Some of the 160 runs of some 15 ms are done when the signal comes; the rest are done by the same command."""
     (study / "long.toml").write_text(LONG, encoding="utf-8")
     arguments = ["simulate", "long.toml", "--quiet"]
+    script = Path(sys.executable).with_name("fairbai")
     for _ in range(5):
-        code, out, err = interrupted(study, arguments)
+        code, out, err = run_and_interrupt([script, *arguments], lambda: len(list(study.rglob("*.parquet"))) >= 2)
         if code != 0:
             break
         shutil.rmtree(study / "long-results")  # on a busy machine the signal came too late: once more

@@ -8,10 +8,7 @@ import json
 import pkgutil
 import re
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -22,6 +19,7 @@ from fairbai.cli import main
 from fairbai.reproduction import past, reproduce
 from fairbai.reproduction.figures.catalog import FIGURES
 from fairbai.reproduction.past.chapter import SECTIONS
+from tests.processes import run_and_interrupt
 from tests.reproduction.conftest import SmallReport
 
 pytestmark = [pytest.mark.slow_without_jit, pytest.mark.xdist_group("report")]
@@ -109,16 +107,8 @@ def test_tables_as_json(report: SmallReport, capsys: pytest.CaptureFixture[str])
 def test_an_interrupted_command_goes_on(tmp_path: Path) -> None:
     """Ctrl-C in the middle of the runs; then the same command, with the same result."""
     command = [sys.executable, "-m", "fairbai", "reproduce", "tables", "--runs", "400", "--output", str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 300
-        while not list((tmp_path / "runs").rglob("*.parquet")) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        try:
-            _, errors = process.communicate(timeout=120)
-        finally:
-            process.kill()
-    assert process.returncode == 130
+    code, _, errors = run_and_interrupt(command, lambda: any((tmp_path / "runs").rglob("*.parquet")))
+    assert code == 130
     assert "the same command goes on" in errors
     kept = list((tmp_path / "runs").rglob("*.parquet"))
     before = {path: path.stat().st_mtime_ns for path in kept}
