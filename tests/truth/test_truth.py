@@ -1,0 +1,10 @@
+import pytest
+
+from tests.truth.finding import Finding
+from tests.truth.findings import FINDINGS
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.number)
+def test_the_claim_withstands_the_attack(finding: Finding) -> None:
+    figure = finding.measure()
+    assert figure.holds, f"{finding.claim}: {figure.text}"
