@@ -1,5 +1,5 @@
-"""All findings, in the order of the review."""
+"""All findings, by subject."""
 
-from tests.truth.finding import Finding
+from tests.truth import analyses, counting, draws, plans, proofs, words
 
-FINDINGS: list[Finding] = []
+FINDINGS = [one for module in (draws, counting, analyses, proofs, plans, words) for one in module.FINDINGS]

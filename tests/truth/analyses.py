@@ -1,0 +1,5 @@
+"""Findings about analyses of logs."""
+
+from tests.truth.finding import Finding
+
+FINDINGS: list[Finding] = []

@@ -1,0 +1,5 @@
+"""Findings about draws that two experiments share."""
+
+from tests.truth.finding import Finding
+
+FINDINGS: list[Finding] = []

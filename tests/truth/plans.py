@@ -1,0 +1,5 @@
+"""Findings about plans."""
+
+from tests.truth.finding import Finding
+
+FINDINGS: list[Finding] = []

@@ -1,0 +1,5 @@
+"""Findings about pages, messages and names."""
+
+from tests.truth.finding import Finding
+
+FINDINGS: list[Finding] = []
