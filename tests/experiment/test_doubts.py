@@ -171,7 +171,7 @@ def test_one_warning_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def through_json(ident: fb.Identifier) -> fb.Identifier:
-    return fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict(), allow_nan=False)))
+    return fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict(), allow_nan=False)), same_draws=True)
 
 
 @pytest.mark.parametrize("family", [fb.Gaussian(), fb.Poisson(), fb.Exponential()], ids=lambda family: family.kind)

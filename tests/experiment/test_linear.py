@@ -111,7 +111,7 @@ def test_a_snapshot_resumes_exactly():
     for _ in range(40):
         arm = one.ask()
         one.tell(arm, MEANS[arm] + next(rewards))
-    two = fb.Identifier.from_dict(json.loads(json.dumps(one.to_dict())))
+    two = fb.Identifier.from_dict(json.loads(json.dumps(one.to_dict())), same_draws=True)
     for _ in range(40):
         assert one.ask() == two.ask()
         arm = one.ask()

@@ -198,7 +198,7 @@ def drawn(**changes: Any) -> fb.Identifier:
 
 
 def through_json(ident: fb.Identifier) -> fb.Identifier:
-    return fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict(), allow_nan=False)))
+    return fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict(), allow_nan=False)), same_draws=True)
 
 
 def test_batches_that_are_not_as_drawn_are_doubted(caplog: pytest.LogCaptureFixture) -> None:

@@ -18,7 +18,7 @@ def identifier(max_trials: int | None = 20, **settings: Any) -> fb.Identifier:
 
 def again(ident: fb.Identifier) -> fb.Identifier:
     """The same through JSON."""
-    restored = fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict())))
+    restored = fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict())), same_draws=True)
     assert restored.to_dict() == ident.to_dict()
     return restored
 

@@ -114,7 +114,7 @@ def test_snapshots_go_on_with_the_same_arms(rule: str, cut: int) -> None:
             arms.append(ident.ask())
             ident.tell(arms[-1], rewards[len(arms), arms[-1]])
             if interrupted and len(arms) >= cut:
-                ident = fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict())))
+                ident = fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict())), same_draws=True)
         assert lacking(BOUNDS, ident.status().assigned) == 0.0
         return arms
 

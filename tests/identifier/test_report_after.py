@@ -33,8 +33,8 @@ def test_reward_is_counted_when_so_many_further_trials_are_assigned() -> None:
         ident.ask_trial()
         assert seen(ident)[0] == [0, 0]
     ident.ask_trial()
-    assert seen(ident) == ([1, 0], [0.5, 0.0])
-    assert (first.number, first.arm) == (0, "a")
+    assert seen(ident) == (([1, 0], [0.5, 0.0]) if first.arm == "a" else ([0, 1], [0.0, 0.5]))
+    assert first.number == 0
 
 
 def test_silent_trial_counts_as_silence() -> None:
@@ -97,7 +97,7 @@ def test_any_order_of_telling(delays: list[int], report_after: int, silence: flo
     for now in range(30):
         if now == restored:
             text = json.dumps(ident.to_dict())
-            ident = fb.Identifier.from_dict(json.loads(text))
+            ident = fb.Identifier.from_dict(json.loads(text), same_draws=True)
             assert json.dumps(ident.to_dict()) == text
         trials.append(ident.ask_trial())
         ready = [trial for trial in trials if trial.number + delays[trial.number] == now]
@@ -128,7 +128,7 @@ def test_order_of_counting_is_that_of_assignment() -> None:
 
 def test_arm_is_enough_if_only_one_of_its_trials_is_open() -> None:
     ident = identifier(report_after=3)
-    assert ident.ask(2) == ["a", "b"]
+    assert sorted(ident.ask(2)) == ["a", "b"]
     ident.tell(["a", "b"], [1.0, 0.0])
     with pytest.raises(ValueError, match=r"arm 'a' has no open trials without a reward.*ask_trial"):
         ident.tell("a", 1.0)
@@ -146,8 +146,8 @@ def test_bad_tells_change_nothing() -> None:
     for told, rewards, error in (
         (first, 0, "trial 0 already has reward 1.0"),
         ([second, second], [1, 1], "trial 1 already has reward 1.0"),
-        ([second, fb.Trial(2, "a")], [1, 1], "trial 2 has not been assigned: there are 2 trials so far"),
-        (fb.Trial(1, "a"), 1, "trial 1 must be of arm 'b', got 'a'"),
+        ([second, fb.Trial(2, first.arm)], [1, 1], "trial 2 has not been assigned: there are 2 trials so far"),
+        (fb.Trial(1, first.arm), 1, f"trial 1 must be of arm {second.arm!r}, got {first.arm!r}"),
         (fb.Trial(1, "c"), 1, "arm must be one of 'a', 'b', got 'c'"),
         (second, 0.5, "must be 0 or 1, got 0.5"),
     ):
@@ -216,8 +216,8 @@ def test_trial_without_report_after_stands_for_its_arm() -> None:
     ident = identifier(report_after=None)
     trial = ident.ask_trial()
     ident.tell(trial, 1.0)
-    assert seen(ident)[0] == [1, 0]
-    with pytest.raises(ValueError, match="arm 'a' has no pending trials"):
+    assert seen(ident)[0] == [int(trial.arm == "a"), int(trial.arm == "b")]
+    with pytest.raises(ValueError, match=f"arm {trial.arm!r} has no pending trials"):
         ident.tell(trial, 1.0)
     assert "report_after" not in ident.to_dict()
 

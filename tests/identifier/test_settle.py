@@ -242,7 +242,7 @@ def test_snapshot_in_the_middle_of_learning() -> None:
     until_decided(site)
     for _ in range(5):
         site.visit()
-    again = fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict())))
+    again = fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict())), same_draws=True)
     assert again.settle == settling
     rng = np.random.default_rng(0)
     while not ident.stopped:

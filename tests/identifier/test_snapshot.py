@@ -20,7 +20,7 @@ RATES = [fb.rates.Constant([0.1, 0.0, 0.5]), fb.rates.InverseGap(0.8), fb.rates.
 
 def through_json(ident: fb.Identifier, **python_code: Any) -> fb.Identifier:
     text = json.dumps(ident.to_dict(), allow_nan=False)
-    return fb.Identifier.from_dict(json.loads(text), **python_code)
+    return fb.Identifier.from_dict(json.loads(text), same_draws=True, **python_code)
 
 
 @pytest.mark.slow_without_jit
@@ -76,7 +76,7 @@ OTHER_PROCESS = """
 import json, sys
 import fairbai as fb
 given = json.load(sys.stdin)
-ident = fb.Identifier.from_dict(given["snapshot"])
+ident = fb.Identifier.from_dict(given["snapshot"], same_draws=True)
 arms = []
 for arm, reward in given["pending"]:
     ident.tell(arm, reward)
@@ -147,7 +147,7 @@ def good() -> dict[str, Any]:
 
 
 def test_good_snapshot_is_read() -> None:
-    assert fb.Identifier.from_dict(good()).to_dict() == good()
+    assert fb.Identifier.from_dict(good(), same_draws=True).to_dict() == good()
 
 
 @pytest.mark.parametrize("version", [0, 3, "1", None, 1.5])
@@ -259,7 +259,7 @@ def in_first_version() -> dict[str, Any]:
 
 
 def test_first_version_is_read_with_the_stopping_rule_that_it_had() -> None:
-    ident = fb.Identifier.from_dict(in_first_version())
+    ident = fb.Identifier.from_dict(in_first_version(), same_draws=True)
     assert ident.stopping == fb.stopping.Mixture(alpha=0.0)
     assert ident.to_dict() == {**good(), "stopping": ident.stopping.to_dict(), "digest": ident.to_dict()["digest"]}
     many = fb.Identifier(12, delta=0.1, family=fb.Gaussian()).to_dict()

@@ -34,7 +34,7 @@ def test_a_unit_keeps_its_arm() -> None:
     assert [ident.ask(unit=f"user-{number}") for number in range(6)] == others
     assert ident.ask_trial(unit="user-7").number == 0
     assert ident.trials == 7
-    again = fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict())))
+    again = fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict())), same_draws=True)
     assert again.units == ident.units
     assert again.ask(unit="user-7") == first
     assert again.forget("user-7")

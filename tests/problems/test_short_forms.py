@@ -96,7 +96,7 @@ def test_groups_by_label(form: Any) -> None:
     assert rates_of(form, labels=["a", "b", "c"]) == expected
     ident = fb.Identifier(["a", "b", "c"], 0.1, "bernoulli", form)
     assert ident.rates == expected
-    again = fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict())))
+    again = fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict())), same_draws=True)
     assert again.to_dict() == ident.to_dict()
 
 

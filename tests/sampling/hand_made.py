@@ -60,6 +60,18 @@ def drawn(probabilities: np.ndarray, number: float) -> int:
     return int(np.searchsorted(np.cumsum(probabilities), number, side="right"))
 
 
+def owed(assigned: Sequence[int], floors: Sequence[float], number: float) -> tuple[int | None, float]:
+    """The arm that is drawn for what floors lack, if one is, and the number that the next choice uses."""
+    lag = np.array(floors) * (sum(assigned) + 1) - assigned
+    if lag.max() > 1.0:
+        return int(np.argmax(lag)), number
+    lacking = np.maximum(lag, 0.0)
+    reached = np.cumsum(lacking) / max(1.0, lacking.sum())
+    if number < reached[-1]:
+        return int(np.searchsorted(reached, number, side="right")), number
+    return None, (number - reached[-1]) / (1.0 - reached[-1])
+
+
 def play(ident: fb.Identifier, means: Sequence[float], trials: int, seed: int = 0) -> list[int]:
     """The arms of a run with random rewards."""
     rewards = ident.family.sample(means, np.random.default_rng(seed), trials)

@@ -145,7 +145,7 @@ def test_a_chain_drops_arms_for_good() -> None:
     ident.ask()
     np.testing.assert_array_equal(ident.procedure.experiment.policy, [0.5, 0.5, 0.0, 0.0])
     ident.tell_batch([0, 0, 300, 0], [0, 0, 300, 0])
-    again = fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict())))
+    again = fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict())), same_draws=True)
     for one in (ident, again):
         one.ask()
         np.testing.assert_array_equal(one.procedure.experiment.policy, [0.5, 0.5, 0.0, 0.0])

@@ -7,7 +7,7 @@ import pytest
 
 import fairbai as fb
 from fairbai.sampling import FairTrackAndStop
-from tests.sampling.hand_made import drawn, experiment, identifier, play, policy, uniform
+from tests.sampling.hand_made import drawn, experiment, identifier, owed, play, policy, uniform
 
 MEANS = [1.0, 0.7, 0.2, 0.1]
 ASSIGNED = [12, 9, 4, 6]
@@ -89,20 +89,26 @@ def test_each_arm_once_comes_first(tracking: str) -> None:
 
 
 def test_from_the_policy_the_floor_decides_the_first_arms() -> None:
-    ident = identifier(3, FairTrackAndStop("cumulative", "policy"), rates=fb.rates.Constant([0.12, 0.58, 0.3]))
-    assert ident.ask(5) == [1, 2, 1, 0, 1]  # the sums of π_c are t p; each pull goes to the furthest behind
+    """The sums of π_c are t p: of 400 first arms 12, 58 and 30 % are expected, with standard errors below 2.5 %."""
+    rule, rates = FairTrackAndStop("cumulative", "policy"), fb.rates.Constant([0.12, 0.58, 0.3])
+    first = [identifier(3, rule, rates=rates, seed=seed).ask() for seed in range(400)]
+    assert np.bincount(first, minlength=3) / 400 == pytest.approx([0.12, 0.58, 0.3], abs=0.1)
+    assert all(identifier(3, rule, rates=rates, seed=seed).ask(100).count(1) in (57, 58, 59) for seed in range(5))
 
 
 @starts
-def test_cumulative_tracking_pulls_the_arm_furthest_below_its_target(start: str) -> None:
+def test_cumulative_tracking_draws_an_arm_below_its_target(start: str) -> None:
+    """In proportion to how far it is below; the furthest, if that is more than a trial."""
     ident = identifier(4, FairTrackAndStop("cumulative", start), rates=POSITIVE)
     rewards = np.random.default_rng(1).normal(MEANS, 1.0, (200, 4))
-    target, counts = np.zeros(4), np.zeros(4)
+    target, counts, numbers = np.zeros(4), np.zeros(4), []
     for number in range(200):
+        numbers.append(uniform(ident))
         arm = ident.ask()
         target += ident._experiment.policy
         if start == "policy" or number >= 4:
-            assert target[arm] - counts[arm] == pytest.approx((target - counts).max(), abs=1e-9)
+            expected, _ = owed(counts, target / (number + 1.0), numbers[number])
+            assert arm == expected
         counts[arm] += 1
         ident.tell(arm, rewards[number, arm])
     assert (counts == ident.status().assigned).all()
@@ -111,10 +117,10 @@ def test_cumulative_tracking_pulls_the_arm_furthest_below_its_target(start: str)
 @pytest.mark.parametrize("rates", [POSITIVE, WITH_ZEROS, FULL, NONE], ids=["positive", "with zeros", "full", "none"])
 @pytest.mark.parametrize("seed", range(3))
 def test_cumulative_from_the_policy_is_fair_on_every_path(rates: fb.rates.Constant, seed: int) -> None:
-    """N_a(t) >= p_a t - (H_K - 1) at all times; here also while rewards are late by up to thirty trials."""
+    """N_a(t) >= p_a t - H_(K-1) at all times; here also while rewards are late by up to thirty trials."""
     rng = np.random.default_rng(seed)
-    ident = identifier(4, FairTrackAndStop("cumulative", "policy"), rates=rates)
-    slack = 1 / 2 + 1 / 3 + 1 / 4
+    ident = identifier(4, FairTrackAndStop("cumulative", "policy"), rates=rates, seed=seed)
+    slack = 1 + 1 / 2 + 1 / 3
     pending: list[int] = []
     for number in range(1, 301):
         pending.append(ident.ask())
@@ -142,13 +148,13 @@ def test_one_pull_of_each_arm_spoils_a_large_floor() -> None:
     rates = fb.rates.Constant([0.9, 0.09])
     ident = identifier(2, FairTrackAndStop("cumulative", "each-arm"), rates=rates)
     assert ident.ask(2) == [0, 1]
-    assert identifier(2, FairTrackAndStop("cumulative", "policy"), rates=rates).ask(2) == [0, 0]
+    assert identifier(2, FairTrackAndStop("cumulative", "policy"), rates=rates, seed=1).ask(2) == [0, 0]
 
 
 def test_one_pull_of_each_arm_makes_arms_wait_that_have_enough() -> None:
     """While the last arm, which π_c gives 89 % and the start one pull, catches up, the first falls behind its floor.
 
-    By 4.2 trials, far more than H_K - 1 = 1.93, the bound from the policy (and of an older claim, with p for π_c).
+    By more than 4 trials, where H_(K-1) = 2.83 is the bound from the policy (and of an older claim, with p for π_c).
     """
     floors, variances = np.array([0.1, *[0.001] * 8, 0.0]), np.array([*[1.0] * 9, 1e4])
     rates, rule = fb.rates.Constant(floors), FairTrackAndStop("cumulative")
@@ -158,10 +164,10 @@ def test_one_pull_of_each_arm_makes_arms_wait_that_have_enough() -> None:
         arm = ident.ask()
         ident.tell(arm, rng.normal(float(arm == 0), np.sqrt(variances[arm])))
         lag = max(lag, (floors * number - ident.status().assigned).max())
-    assert lag == pytest.approx(4.2)
+    assert lag > 4.0
     promised = rule.bounds(rates, 10)
     assert promised is not None
-    harmonic = np.sum(1 / np.arange(2, 11))
+    harmonic = np.sum(1 / np.arange(1, 10))
     assert promised.behind == pytest.approx([harmonic + 10 * 0.892 - 1] * 10)
     assert FairTrackAndStop("cumulative", "policy").bounds(rates, 10).behind == pytest.approx([harmonic] * 10)  # type: ignore[union-attr]
 

@@ -109,7 +109,7 @@ def test_batches_catch_up_with_all_updates_that_are_due() -> None:
     moved = one.policy(1)
     assert moved[0] > moved[2] < moved[1]
     assert moved[2] < 0.15
-    again = fb.Identifier.from_dict(json.loads(json.dumps(one.to_dict())))
+    again = fb.Identifier.from_dict(json.loads(json.dumps(one.to_dict())), same_draws=True)
     assert again.policy(1).tolist() == moved.tolist()
     assert again.to_dict()["start"] > 1200
 

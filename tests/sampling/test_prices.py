@@ -9,7 +9,7 @@ import pytest
 
 import fairbai as fb
 from fairbai.sampling import FairTopTwo
-from tests.sampling.hand_made import experiment, identifier
+from tests.sampling.hand_made import experiment, identifier, owed, uniform
 
 MEANS = [1.0, 0.6, 0.5, 0.0]
 COUNTS = [
@@ -23,8 +23,11 @@ COUNTS = [
 ]
 
 
-def chosen_by_hand(assigned: list[int], floors: list[float], earning: float, margin: float = 2.0) -> int:
-    """The slope condition with prices, written down from docs/sampling.md; Gaussian arms, none behind."""
+def chosen_by_hand(assigned: list[int], floors: list[float], earning: float, number: float, margin: float = 2.0) -> int:
+    """The slope condition with prices, written down from docs/sampling.md; Gaussian arms."""
+    arm, number = owed(assigned, floors, number)
+    if arm is not None:
+        return arm
     total, gaps = sum(assigned), 1.0 - np.array(MEANS)
     prices = 1.0 - earning + earning * gaps / gaps[1:].mean()
     above = [a for a in (1, 2, 3) if assigned[a] > floors[a] * total + margin]
@@ -33,23 +36,29 @@ def chosen_by_hand(assigned: list[int], floors: list[float], earning: float, mar
     evidence = {a: 0.5 * gaps[a] ** 2 / (1 / assigned[a] + 1 / assigned[0]) + math.log(assigned[a]) for a in (1, 2, 3)}
     challenger = min(evidence, key=lambda a: evidence[a])
     ratios = {a: (assigned[a] / assigned[0]) ** 2 for a in above}
-    earns = sum(ratios[a] * (prices[a] + more) for a in above) > prices[0] + more
-    known = math.log(assigned[0]) < evidence[challenger]
-    return 0 if sum(ratios.values()) > 1.0 or (earning > 0.0 and earns and known) else challenger
+    known, own = math.log(assigned[0]) < evidence[challenger], prices[0] + more
+    pull = sum(ratios.values())
+    if earning > 0.0 and known:
+        pull = max(pull, sum(ratios[a] * (prices[a] + more) for a in above) / own if own > 0.0 else math.inf)
+    return 0 if pull > 0.0 and math.log(number / (1.0 - number)) < math.sqrt(total) * math.log(pull) else challenger
 
 
 @pytest.mark.parametrize("earning", [0.0, 0.3, 0.7, 0.95, 1.0])
 @pytest.mark.parametrize(("assigned", "floors"), COUNTS)
 def test_the_choice(assigned: list[int], floors: list[float], earning: float) -> None:
     earning = min(earning, 1.0 if any(floors) else 0.999)  # 1 is refused without floors
-    ident = experiment(assigned, MEANS, FairTopTwo(earning=earning), rates=fb.rates.Constant(floors))
-    assert ident.ask() == chosen_by_hand(assigned, floors, earning)
+    rule, rates = FairTopTwo(earning=earning), fb.rates.Constant(floors)
+    for seed in range(20):
+        ident = experiment(assigned, MEANS, rule, rates=rates, seed=seed)
+        number = uniform(ident)
+        assert ident.ask() == chosen_by_hand(assigned, floors, earning, number)
 
 
 def test_the_cases_hold_both_choices() -> None:
     for earning in (0.7, 1.0):
-        assert {chosen_by_hand(*case, earning) == 0 for case in COUNTS} == {False, True}
-    assert [chosen_by_hand(*case, 0.0) == 0 for case in COUNTS] != [chosen_by_hand(*case, 1.0) == 0 for case in COUNTS]
+        assert {chosen_by_hand(*case, earning, 0.5) == 0 for case in COUNTS} == {False, True}
+    without, earning_most = ([chosen_by_hand(*case, one, 0.5) == 0 for case in COUNTS] for one in (0.0, 1.0))
+    assert without != earning_most
 
 
 @pytest.mark.parametrize("earning", [0.5, 1.0])
@@ -59,7 +68,7 @@ def test_fair_on_every_path(floors: list[float], earning: float) -> None:
     rng = np.random.default_rng(7)
     earning = earning if np.count_nonzero(floors) > 1 else min(earning, 0.999)  # 1 is refused with fewer floors
     ident = identifier(4, FairTopTwo(earning=earning), rates=fb.rates.Constant(floors))
-    slack = 1 / 2 + 1 / 3 + 1 / 4
+    slack = 1 + 1 / 2 + 1 / 3
     pending: list[int] = []
     for number in range(1, 301):
         pending.append(ident.ask())

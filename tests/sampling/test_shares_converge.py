@@ -12,7 +12,7 @@ import pytest
 
 import fairbai as fb
 from fairbai.sampling import FairTopTwo
-from tests.sampling.hand_made import experiment
+from tests.sampling.hand_made import experiment, owed, uniform
 
 VARIANCE, MARGIN = 1e-3, 2.0
 CASES: dict[str, tuple[list[float], list[float]]] = {  # means, the best first, and floors
@@ -27,18 +27,20 @@ CASES: dict[str, tuple[list[float], list[float]]] = {  # means, the best first, 
 class Fluid:
     """The rule at fixed means, in plain NumPy; arm 0 is the best."""
 
-    def __init__(self, means: list[float], floors: list[float], counts: np.ndarray) -> None:
+    def __init__(self, means: list[float], floors: list[float], counts: np.ndarray, seed: int = 0) -> None:
         self.gaps = (means[0] - np.array(means[1:])) ** 2 / (2.0 * VARIANCE)
         self.floors, self.counts = np.array(floors), np.array(counts, float)
+        self.rng = np.random.default_rng(seed)
 
-    def next(self) -> int:
+    def next(self, uniform: float) -> int:
         counts, trials = self.counts, self.counts.sum()
-        behind = self.floors * (trials + 1.0) - counts
-        if behind.max() > 0.25:
-            return int(behind.argmax())
+        arm, uniform = owed(counts, self.floors, uniform)
+        if arm is not None:
+            return arm
         ratio = counts[1:] / counts[0]
         above = counts[1:] > self.floors[1:] * trials + MARGIN
-        if (ratio**2)[above].sum() > 1.0:
+        pull = (ratio**2)[above].sum()
+        if pull > 0.0 and np.log(uniform / (1.0 - uniform)) < np.sqrt(trials) * np.log(pull):
             return 0
         return 1 + int((self.gaps * ratio / (1.0 + ratio) * counts[0] + np.log(counts[1:])).argmin())
 
@@ -55,7 +57,7 @@ class Fluid:
             if self.counts.sum() >= look:
                 yield self.look()
                 look *= 1.02
-            self.counts[self.next()] += 1.0
+            self.counts[self.next(self.rng.random())] += 1.0
 
 
 def start(floors: list[float], rng: np.random.Generator, trials: int) -> np.ndarray:
@@ -71,7 +73,8 @@ def test_the_rule_here_is_that_of_the_library(name: str) -> None:
     for trials in (30, 300, 3_000, 3_001, 3_002, 3_003):
         counts = start(floors, rng, trials)
         ident = experiment(counts.astype(int).tolist(), means, FairTopTwo(), family=family, rates=rates)
-        assert ident.ask() == Fluid(means, floors, counts).next()
+        number = uniform(ident)
+        assert ident.ask() == Fluid(means, floors, counts).next(number)
 
 
 @pytest.mark.parametrize("name", CASES)

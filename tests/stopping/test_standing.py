@@ -202,7 +202,7 @@ def played(trials: int, asks: bool = False, through_json: bool = False) -> fb.Id
         if asks and trial % 3 == 0:
             ident.status()
         if through_json and trial % 7 == 0:
-            ident = fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict())))
+            ident = fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict())), same_draws=True)
     return ident
 
 

@@ -1,5 +1,6 @@
 """The rules and the seed of an experiment: what is used if none is named, and checks of what is."""
 
+import secrets
 from typing import Any
 
 from fairbai.problems.checks import whole
@@ -14,6 +15,7 @@ from fairbai.sampling.rule import SamplingRule
 from fairbai.stopping import DesignBased, LinearMixture, Mixture, StoppingRule
 
 MAX_SEED = 2**63 - 1
+DRAWN_SEEDS = 2**53  # which every reader of JSON keeps exactly
 
 
 def stopping_of(stopping: StoppingRule | Form | None, family: Family) -> StoppingRule:
@@ -57,6 +59,11 @@ def check_unit(family: Family, rates: Rate) -> None:
             f"rates that depend on the means need rewards from 0 to 1, got {family!r}: give constant floors, or divide "
             f"the rewards by their range"
         )
+
+
+def drawn_seed() -> int:
+    """A random seed: nothing that rewards depend on may know it, no other experiment on the same visitors either."""
+    return secrets.randbelow(DRAWN_SEEDS)
 
 
 def checked_seed(seed: Any) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairbai.compiling.entry import patiently
 from fairbai.experiment.arrays import codes_of, first_state, params_of, set_floors, set_limits
-from fairbai.experiment.defaults import check_unit, checked_seed, sampling_of, stopping_of
+from fairbai.experiment.defaults import MAX_SEED, check_unit, checked_seed, sampling_of, stopping_of
 from fairbai.experiment.design import checked_guarantees, prepared
 from fairbai.experiment.optimal_cost import optimal_cost
 from fairbai.experiment.python_rules import python_choice
@@ -24,7 +24,7 @@ from fairbai.kernels.sampling.queues import AVAILABLE
 from fairbai.kernels.sampling.rules import FROM_POLICY, PYTHON, draws, earns, has_policy
 from fairbai.kernels.settling import settle
 from fairbai.kernels.stopping import design, standing
-from fairbai.problems.checks import Array
+from fairbai.problems.checks import Array, whole
 from fairbai.problems.configured import Form
 from fairbai.problems.families import Family
 from fairbai.problems.question import Question, check_rates
@@ -125,6 +125,10 @@ class Experiment:
     def keeps_scores(self) -> bool:
         """Whether a score stays true of the arm that it named, and so is kept: not if the best arm may change."""
         return self.stopping.proved(self.family) and not self.stopping.drift_proof
+
+    def restart_stream(self, run: int) -> None:
+        """Draw what comes from the stream of this run."""
+        self.codes[RUN] = whole("stream", run, 0, MAX_SEED)
 
     @property
     def run(self) -> int:

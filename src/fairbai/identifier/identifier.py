@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
+from fairbai.experiment.defaults import checked_seed, drawn_seed
 from fairbai.experiment.drawn_trials import checked_open_trials
 from fairbai.experiment.linear import experiment_of
 from fairbai.experiment.procedure import Procedure
@@ -43,7 +44,10 @@ class Identifier(Oversight):
             exactly by whole numbers of trials; they are then met up to less than one trial, unless that is out of reach
             because an arm without a floor was pulled, when the experiment stops at the decision. A ``Settling`` raises
             floors that depend on the means by a margin for their error, and may go on learning them.
-        seed: Of the random stream of the rule; the same seed and rewards give the same arms.
+        seed: Of the random stream of the rule; random by default. The same seed and rewards give the same arms, so give
+            one only in studies: the answer is proved if draws are independent of all that rewards depend on. Another
+            experiment on the same visitors must not have the same seed, and whoever decides in which order visitors
+            come must know neither it nor a snapshot.
         report_after: The age at which a reward is counted, in trials: every reward is held until so many further trials
             were assigned, and then counted, in the order of assignment. By default rewards are counted when they are
             told.
@@ -86,7 +90,7 @@ class Identifier(Oversight):
         sampling: SamplingRule | Form | None = None,
         stopping: StoppingRule | Form | None = None,
         settle: bool | Settling = True,
-        seed: int = 0,
+        seed: int | None = None,
         report_after: int | None = None,
         silence: float | None = None,
         look_every: int = 1,
@@ -102,10 +106,10 @@ class Identifier(Oversight):
         self.family = family_of(family)
         self.rates = rates_of(rates, labels, self.family)
         self.question, self.silence = question_of(goal, tolerance, control, labels), silence
-        rules = (sampling, stopping, seed, 0, self.question)
+        self.seed = drawn_seed() if seed is None else checked_seed(seed)
+        rules = (sampling, stopping, self.seed, 0, self.question)
         experiment = experiment_of(len(labels), self.family, self.rates, *rules)
         self.sampling, self.stopping = experiment.sampling, experiment.stopping
-        self.seed = int(seed)
         self.units: units.Units = {}
         opened = checked_open_trials(experiment, labels, report_after, silence, hold_trials)
         every = whole("look_every", look_every, 0)
@@ -270,7 +274,7 @@ class Identifier(Oversight):
     # --- keeping ------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as JSON: ``from_dict`` goes on with the very same arms.
+        """Everything, as JSON, for ``from_dict``.
 
         Rates and rules that are Python code have no JSON form; they are left out and must be given to ``from_dict``.
         """
@@ -278,6 +282,25 @@ class Identifier(Oversight):
             return snapshot.write(self)
 
     @classmethod
-    def from_dict(cls, form: dict[str, Any], rates: Rate | None = None, sampling: SamplingRule | None = None) -> Self:
-        """The experiment of a snapshot. ``rates`` and ``sampling`` stand in for those that are Python code."""
-        return snapshot.read(cls, form, rates, sampling)
+    def from_dict(
+        cls,
+        form: dict[str, Any],
+        rates: Rate | None = None,
+        sampling: SamplingRule | None = None,
+        same_draws: bool = False,
+    ) -> Self:
+        """The experiment of a snapshot, which draws anew.
+
+        Arms that were drawn after the snapshot are lost, but people may have seen them: drawn again, they would not be
+        independent of who comes.
+
+        Args:
+            form: The snapshot.
+            rates: Stand in for those that are Python code.
+            sampling: Stands in for a rule that is Python code.
+            same_draws: Go on with the very same arms; only where no trial was assigned after the snapshot.
+        """
+        identifier = snapshot.read(cls, form, rates, sampling)
+        if not same_draws:
+            identifier.procedure.experiment.restart_stream(drawn_seed())
+        return identifier

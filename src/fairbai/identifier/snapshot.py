@@ -103,6 +103,7 @@ def changing(identifier: "Identifier") -> dict[str, Any]:
     return {
         "state": {name: experiment.state[row].tolist() for name, row in _rows(experiment).items()},
         "start": float(experiment.scalars[rows.START]),
+        **({} if experiment.run == 0 else {"stream": experiment.run}),
         "decision": None
         if decision is None
         else {
@@ -218,6 +219,7 @@ def _restore(procedure: Procedure, form: dict[str, Any]) -> None:
         raise ValueError("squares must not be negative")
     floors("floors", state[rows.FLOOR], arms)
     floors("weights", state[rows.WEIGHT], arms)
+    experiment.restart_stream(form.get("stream", 0))
     scalars[rows.START] = number("start", form["start"], 0.0, 1e300, "at least 0")
     if experiment.guarantees is not None:
         _restore_design(experiment, form["design"])

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairbai.kernels.sampling import rules as kernels
 from fairbai.problems.checks import number
-from fairbai.problems.rates import Bounded, Constant, Rate
+from fairbai.problems.rates import Constant, Rate
 from fairbai.sampling.bounds import Bounds, group_sizes, groups_floored, harmonic
 from fairbai.sampling.rule import Fairness, SamplingRule, Target
 
@@ -17,11 +17,13 @@ from fairbai.sampling.rule import Fairness, SamplingRule, Target
 class FairTopTwo(SamplingRule):
     """The default rule: as few trials as F-TaS or fewer, floors on every path, a fraction of the cost.
 
-    If an arm is behind its floor by more than a quarter of a pull, it is pulled; then an arm that was never pulled.
-    Otherwise the choice is between the empirical best arm b and its challenger, the arm that is cheapest to tie with b
-    when log N is added to the cost: b if Σ d(θ_b, m_a) / d(θ_a, m_a) > 1 over the arms above their floors (for Gaussian
-    arms of one variance Σ (N_a / N_b)² > 1), else the challenger. That sum is the slope of the allocation problem, and
-    1 at its optimum.
+    An arm that is behind its floor is drawn with the probability of what it lacks, and for certain if it lacks more
+    than a trial; then an arm that was never pulled. Otherwise the choice is between the empirical best arm b and its
+    challenger, the arm that is cheapest to tie with b when log N is added to the cost. The odds are H^√t to 1, where
+    H = Σ d(θ_b, m_a) / d(θ_a, m_a) over the arms above their floors (for Gaussian arms of one variance Σ (N_a / N_b)²):
+    the slope of the allocation problem, which is 1 at its optimum.
+
+    Every choice is drawn, so that two experiments on the same visitors do not choose in step.
 
     Args:
         margin: An arm counts as above its floor if N_a > p_a t + margin. An arm that is held at its floor moves up and
@@ -42,6 +44,7 @@ class FairTopTwo(SamplingRule):
     earning: float = 0.0
     fairness: ClassVar[Fairness] = "every path"
     converges_to: ClassVar[Target] = "fair"
+    random: ClassVar[bool] = True
     code: ClassVar[int] = kernels.FAIR_TOP_TWO
     origin: ClassVar[int] = kernels.FROM_POLICY
 
@@ -68,10 +71,9 @@ class FairTopTwo(SamplingRule):
 
     def bounds(self, rates: Constant, arms: int) -> Bounds:
         """The claims of docs/sampling.md and, with ceilings or groups, of docs/limits.md."""
-        limited = isinstance(rates, Bounded)
-        behind = harmonic(arms - 1) - (0.5 if limited else 1.0 - max(0.25, 1.0 / arms))
-        groups = [0.5 + (arms - size) * (1.25 + harmonic(arms - 1)) for size in group_sizes(rates, arms)]
-        groups_above = [1.0 + floored for floored in groups_floored(rates, arms)]
+        behind = harmonic(arms - 1)
+        groups = [0.5 + (arms - size) * (2.0 + behind) for size in group_sizes(rates, arms)]
+        groups_above = [1.0 + 2.0 * floored for floored in groups_floored(rates, arms)]
         return Bounds([behind] * arms, [1.0] * arms, groups, groups_above)
 
 

@@ -21,11 +21,12 @@ class FairTrackAndStop(SamplingRule):
     floor, where some are zero; 1/K for floors that depend on the means. Before every arm has a reward, π = π_c.
 
     Args:
-        tracking: "sampled" draws the arm from π (the paper). "cumulative" pulls the arm that is furthest below the sum
-            of all π so far. Floors that are known beforehand are then met on every path, up to a constant.
+        tracking: "sampled" draws the arm from π (the paper). "cumulative" draws one of the arms that are below the sum
+            of all π so far, in proportion to how far; an arm that is further below than a trial goes first. Floors that
+            are known beforehand are then met on every path, up to a constant.
         start: "each-arm" first pulls every arm once (the paper's experiments); "policy" begins with π_c. With
-            cumulative tracking from the policy the constant is H_K - 1 = 1/2 + ... + 1/K, that is,
-            N_a(t) >= p_a t - (H_K - 1); one pull of each arm adds D = Σ_b (K π_c,b - 1)₊, which can be nearly K - 1.
+            cumulative tracking from the policy the constant is H_(K-1) = 1 + 1/2 + ... + 1/(K-1), that is,
+            N_a(t) >= p_a t - H_(K-1); one pull of each arm adds D = Σ_b (K π_c,b - 1)₊, which can be nearly K - 1.
 
     Example:
         >>> FairTrackAndStop(tracking="cumulative", start="policy").fairness
@@ -35,6 +36,7 @@ class FairTrackAndStop(SamplingRule):
     tracking: Literal["sampled", "cumulative"] = "sampled"
     start: Literal["each-arm", "policy"] = "each-arm"
     converges_to: ClassVar[Target] = "fair"
+    random: ClassVar[bool] = True
     solves: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -44,7 +46,7 @@ class FairTrackAndStop(SamplingRule):
             raise ValueError(f"start must be 'each-arm' or 'policy', got {self.start!r}")
         self._set(origin=kernels.FROM_EACH_ARM if self.start == "each-arm" else kernels.FROM_POLICY)
         if self.tracking == "sampled":
-            self._set(code=kernels.FAIR_SAMPLED, fairness="on average", random=True, draws=True)
+            self._set(code=kernels.FAIR_SAMPLED, fairness="on average", draws=True)
         else:
             self._set(code=kernels.FAIR_CUMULATIVE, fairness="every path", tracks=True)
 
@@ -52,19 +54,19 @@ class FairTrackAndStop(SamplingRule):
         """The claims of docs/sampling.md and docs/limits.md, for cumulative tracking."""
         if self.tracking == "sampled":
             return None
-        behind = harmonic(arms) - 1.0
+        behind = harmonic(arms - 1)
         if self.start == "each-arm":
             if isinstance(rates, Bounded):  # one pull of each arm may be more than a ceiling allows
                 return None
             behind += float(np.maximum(arms * _forced(rates.floors(np.zeros(arms))) - 1.0, 0.0).sum())
         sizes = group_sizes(rates, arms)
         groups, others = [_lag(arms, size) for size in sizes], [_lag(arms, arms - size) for size in sizes]
-        return Bounds([behind] * arms, [1.0 - 1.0 / arms] * arms, groups, others)
+        return Bounds([behind] * arms, [1.0] * arms, groups, others)
 
 
 def _lag(arms: int, size: int) -> float:
     """By how much a set of so many arms can lag behind the sum of its policies; all others are then ahead of theirs."""
-    return size * (harmonic(arms) - harmonic(size))
+    return size * (1.0 + harmonic(arms - 1) - harmonic(size)) if size < arms else 0.0
 
 
 def _forced(floors: Array) -> Array:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import not_, select
 
+from fairbai.experiment.defaults import drawn_seed
 from fairbai.service.domain.answers import Ticket
 from fairbai.service.domain.asking import Ask
 from fairbai.service.domain.book import new_book
@@ -72,7 +73,7 @@ class Demo:
             "sampling": "fair_top_two",
             "stopping": {"kind": "mixture", "kappa": KAPPA},
             "settle": True,
-            "seed": secrets.randbelow(2**53),
+            "seed": drawn_seed(),
             "lease": LEASE,
         }
         name, book = secrets.token_hex(8), new_book(config)

@@ -202,6 +202,7 @@ def _play(rule: SamplingRule, instance: Instance, seed: int, interrupted: bool =
         arms.append(arm)
         if interrupted and number % 50 == 25:
             form = json.loads(json.dumps(identifier.to_dict()))
-            identifier = Identifier.from_dict(form, sampling=rule if form["sampling"] is None else None)
+            given = rule if form["sampling"] is None else None
+            identifier = Identifier.from_dict(form, sampling=given, same_draws=True)
         identifier.tell(arm, rewards[number, arm])
     return arms

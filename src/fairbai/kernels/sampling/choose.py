@@ -76,7 +76,7 @@ def _chosen(config, state, scalars, policy, workspace, uniform):
     elif arm >= 0:
         return arm
     elif rule == FAIR_TOP_TWO:
-        arm = fair_top_two(config, state, scalars, policy)
+        arm = fair_top_two(config, state, scalars, policy, uniform)
     elif rule in (DIRECT, TOP_TWO, LUCB) and scalars[UNSEEN] > 0.0:
         arm = fewest_useful(state)
     elif rule == DIRECT:
@@ -90,14 +90,14 @@ def _chosen(config, state, scalars, policy, workspace, uniform):
 
 @kernel
 def _by_policy(config, state, scalars, policy, uniform):
-    """The arm that a rule draws from its policy, or that is furthest behind it; -1 for a rule that does neither.
+    """The arm that a rule draws from its policy, or that lags behind it; -1 for a rule that does neither.
 
     The policy of a round counts even if the start of the rule decides.
     """
     if has_policy(config.rule):
         fill_policy(config, state, scalars, policy)
     if tracks(config.rule):
-        return track(state, policy)
+        return track(config.rule, state, policy, uniform)
     return draw_arm(policy, uniform) if draws(config.rule) else -1
 
 

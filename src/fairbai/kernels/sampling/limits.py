@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from fairbai.kernels.jit import borrowed, kernel, subroutine
-from fairbai.kernels.sampling.prices import earns_more
+from fairbai.kernels.sampling.policies import draw_owed, draws_best
+from fairbai.kernels.sampling.prices import slope_that_earns
 from fairbai.kernels.state import (
     ASSIGNED,
     CEILING,
@@ -24,7 +25,6 @@ from fairbai.kernels.state import (
     useful,
 )
 
-MAX_LAG = 0.25  # by how many trials an arm may fall behind its floor
 HALF = 0.5  # a group is behind its floor, and an arm is full, if it is so by more than half a trial
 
 
@@ -64,13 +64,18 @@ def _within(state, arm, group):
 
 
 @kernel
-def _fewest_useful(state, number, counts, group):
-    """Of the arms of a group (of all, if it is -1) that are not full the one with the fewest useful trials; or -1."""
-    least = -1
+def _draw_fewest_useful(state, number, counts, group, uniform):
+    """Of the arms of a group (of all, if it is -1) that are not full one with the fewest useful trials; or -1."""
+    least, ties = np.inf, 0.0
     for a in range(state.shape[1]):
-        fewer = least < 0 or useful(state, a) < useful(state, least)
-        least = a if fewer and _within(state, a, group) and _headroom(state, number, counts, a) >= 1.0 else least
-    return least
+        if _within(state, a, group) and _headroom(state, number, counts, a) >= 1.0 and useful(state, a) <= least:
+            least, ties = useful(state, a), 1.0 if useful(state, a) < least else ties + 1.0
+    place, arm = math.floor(uniform * ties), -1
+    for a in range(state.shape[1]):
+        tied = place >= 0.0 and useful(state, a) == least and _within(state, a, group)
+        if tied and _headroom(state, number, counts, a) >= 1.0:
+            arm, place = a, place - 1.0
+    return arm
 
 
 @kernel
@@ -107,7 +112,7 @@ def _in_group_at_ceiling(state, scalars, counts, margin, arm):
 
 
 @kernel
-def _by_evidence(config, state, scalars, counts, group):
+def _by_evidence(config, state, scalars, counts, group, uniform):
     """The best arm or its challenger, as in ``top_two``, but from a group only (any arm, if it is -1); or -1."""
     number, margin = scalars[ROUND] + 1.0, config.parameter
     best = named_arm(config, state, scalars)
@@ -132,28 +137,30 @@ def _by_evidence(config, state, scalars, counts, group):
     if not (_within(state, best, group) and _headroom(state, number, counts, best) >= 1.0):
         return chosen
     free = own != state[GROUP, rival] and _in_group_at_floor(state, scalars, counts, margin, best)
-    if chosen < 0 or pull > 1.0 or free or _headroom(state, number, counts, rival) < 1.0:
+    if chosen < 0 or free or _headroom(state, number, counts, rival) < 1.0:
         return best
-    return best if config.second > 0.0 and earns_more(config, best, least, state, scalars) else chosen
+    if config.second > 0.0:
+        pull = max(pull, slope_that_earns(config, best, least, state, scalars))
+    return best if draws_best(pull, scalars[ROUND], uniform) else chosen
 
 
 @subroutine
-def fair_top_two_within(config, state, scalars, counts):
-    """An arm behind its floor; else, from a group behind its floor or from all, an unseen arm or by the evidence.
+def fair_top_two_within(config, state, scalars, counts, uniform):
+    """What floors lack; else, from a group behind its floor or from all, an unseen arm or by the evidence.
 
-    The best arm is pulled if H > 1 over the arms that neither their floor nor that of another group holds up, nor the
+    The best arm is drawn as H says over the arms that neither their floor nor that of another group holds up, nor the
     ceiling of its own group, if they are not in it; if its challenger is full; or if the floor of its own group pays
     for it (the challenger being in another). An arm is full, and not chosen unless all are, if one more trial would
     take it or its group more than half a trial above a ceiling.
     """
     state, scalars, counts = borrowed(state), borrowed(scalars), borrowed(counts)
     number = scalars[ROUND] + 1.0
-    arm = furthest_behind(state, number, MAX_LAG)
+    arm, uniform = draw_owed(state, FLOOR, number, uniform)
     if arm >= 0:
         return arm
     count_groups(state, counts)
     group = _group_behind(state, number, counts)
-    arm = _fewest_useful(state, number, counts, group)
+    arm = _draw_fewest_useful(state, number, counts, group, uniform)
     if scalars[UNSEEN] == 0.0 and (arm < 0 or useful(state, arm) > 0.0):
-        arm = _by_evidence(config, state, scalars, counts, group)
+        arm = _by_evidence(config, state, scalars, counts, group, uniform)
     return arm if arm >= 0 else _roomiest(state, number, counts, group)

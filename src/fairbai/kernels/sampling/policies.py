@@ -5,7 +5,23 @@ import math
 from fairbai.kernels.jit import kernel
 from fairbai.kernels.sampling.posterior import fill_posterior_fair
 from fairbai.kernels.sampling.rules import CUMULATIVE, FAIR_CUMULATIVE, FAIR_SAMPLED, POSTERIOR_FAIR, UNIFORM_FAIR
-from fairbai.kernels.state import ASSIGNED, CENTRE, FLOOR, ROUND, SPARE, TARGET, UNSEEN, WEIGHT, has_limits
+from fairbai.kernels.state import (
+    ASSIGNED,
+    CENTRE,
+    FLOOR,
+    ROUND,
+    SPARE,
+    TARGET,
+    UNSEEN,
+    WEIGHT,
+    fewest_useful,
+    has_limits,
+    useful,
+)
+
+MAX_OWED = 1.0  # by how many trials an arm may be behind before it goes first
+SURE = 1.0 - 1e-12  # of what arms are owed together
+TINY = 2.0**-53
 
 
 @kernel
@@ -95,11 +111,65 @@ def draw_arm(policy, uniform):
 
 
 @kernel
-def track(state, policy):
-    """C-tracking: the arm furthest below the sum of the policies so far, this one included."""
+def track(rule, state, policy, uniform):
+    """An arm below the sum of the policies so far, this one included: drawn or, in C-tracking, the furthest."""
     furthest = 0
     for a in range(policy.size):
         state[TARGET, a] += policy[a]
         if state[TARGET, a] - state[ASSIGNED, a] > state[TARGET, furthest] - state[ASSIGNED, furthest]:
             furthest = a
-    return furthest
+    if rule == CUMULATIVE:
+        return furthest
+    arm, _ = draw_owed(state, TARGET, 1.0, uniform)
+    return arm if arm >= 0 else furthest  # what all arms lack together is one trial, but for rounding
+
+
+@kernel
+def draw_owed(state, row, factor, uniform):
+    """An arm that lacks trials, or -1; and a uniform for what is drawn instead.
+
+    An arm is owed what ``factor`` times its entry in ``row`` exceeds its trials. If one is owed more than a trial, it
+    is the one that is owed most. Else each is drawn with the probability of what it is owed or, if that sums to more
+    than one, in proportion to it: in a random order, no arm waits for a certain turn.
+    """
+    most, total, arm = MAX_OWED, 0.0, -1
+    for a in range(state.shape[1]):
+        owed = factor * state[row, a] - state[ASSIGNED, a]
+        most, arm = (owed, a) if owed > most else (most, arm)
+        total += max(0.0, owed)
+    if arm >= 0:
+        return arm, uniform
+    left = uniform * max(1.0, total)
+    for a in range(state.shape[1]):
+        owed = factor * state[row, a] - state[ASSIGNED, a]
+        if owed > 0.0:
+            arm = a
+            if left < owed:
+                return arm, uniform
+            left -= owed
+    if total >= SURE:
+        return arm, uniform
+    return -1, min(max(left / (1.0 - total), TINY), 1.0 - TINY)
+
+
+@kernel
+def draw_fewest_useful(state, uniform):
+    """One of the arms with the fewest trials that have a reward or may still get one, each as likely."""
+    least, ties = useful(state, fewest_useful(state)), 0.0
+    for a in range(state.shape[1]):
+        ties += 1.0 if useful(state, a) == least else 0.0
+    place, arm = math.floor(uniform * ties), -1
+    for a in range(state.shape[1]):
+        if place >= 0.0 and useful(state, a) == least:
+            arm, place = a, place - 1.0
+    return arm
+
+
+@kernel
+def draws_best(pull, number, uniform):
+    """Whether the best arm is drawn, or else its challenger: the odds are H^sqrt(t) to 1.
+
+    Where H = 1, as at the optimal shares, they are even. The longer the experiment, the sooner a slope that is not 1 is
+    corrected, and the power is so low that the odds change little from trial to trial.
+    """
+    return pull > 0.0 and math.log(uniform / (1.0 - uniform)) < math.sqrt(number) * math.log(pull)

@@ -30,8 +30,8 @@ def _above(state, scalars, margin, arm):
 
 
 @subroutine
-def earns_more(config, best, least, state, scalars):
-    """Whether H > 1, the slope condition, over the arms above their floors, if a trial costs what it forgoes.
+def slope_that_earns(config, best, least, state, scalars):
+    """H, the slope condition, over the arms above their floors, if a trial costs what it forgoes.
 
     A trial of arm a costs c_a = 1 - e + e gap_a / (mean gap); with it come the trials that the floors ask for, so that
     c_a + S is to be paid, S = sum p c / (1 - sum p) over the arms at their floors. As in IMED, the best arm is not
@@ -41,19 +41,19 @@ def earns_more(config, best, least, state, scalars):
     """
     count, earning, margin = state.shape[1], config.second, config.parameter
     if math.log(useful(state, best)) >= least:
-        return False
+        return 0.0
     scale = 0.0
     for a in range(count):
         scale += max(0.0, state[MEAN, best] - state[MEAN, a]) / (count - 1.0)
     if not scale > 0.0:
-        return False
+        return 0.0
     spent, floors = 0.0, 0.0
     for a in range(count):
         if a != best and not _above(state, scalars, margin, a):
             floors += state[FLOOR, a]
             spent += state[FLOOR, a] * _price(earning, state[MEAN, best] - state[MEAN, a], scale)
     if floors >= ALL:
-        return True
+        return math.inf
     more, pull = spent / (1.0 - floors), 0.0
     most, pending = least + 2.0 * math.sqrt(max(0.0, least)), awaits_rewards(scalars)
     for a in range(count):
@@ -63,4 +63,5 @@ def earns_more(config, best, least, state, scalars):
                 cost, ratio = pair_cost(config.family, state, best, a)
             if not config.learned or cost + math.log(useful(state, a)) <= most:
                 pull += ratio * (_price(earning, state[MEAN, best] - state[MEAN, a], scale) + more)
-    return pull > _price(earning, 0.0, scale) + more
+    own = _price(earning, 0.0, scale) + more
+    return pull / own if own > 0.0 else math.inf

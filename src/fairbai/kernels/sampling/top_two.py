@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from fairbai.kernels.jit import kernel, subroutine
-from fairbai.kernels.sampling.limits import MAX_LAG, fair_top_two_within
-from fairbai.kernels.sampling.prices import earns_more
+from fairbai.kernels.sampling.limits import fair_top_two_within
+from fairbai.kernels.sampling.policies import draw_fewest_useful, draw_owed, draws_best
+from fairbai.kernels.sampling.prices import slope_that_earns
 from fairbai.kernels.state import (
     ASSIGNED,
     COST,
@@ -15,6 +16,7 @@ from fairbai.kernels.state import (
     ROUND,
     UNSEEN,
     awaits_rewards,
+    fewest_useful,
     has_limits,
     named_arm,
     pair_cost,
@@ -23,41 +25,36 @@ from fairbai.kernels.state import (
 
 
 @kernel
-def fair_top_two(config, state, scalars, counts):
+def fair_top_two(config, state, scalars, counts, uniform):
     """Fair anchored top-two, with floors alone or within limits; ``counts`` then has one entry per arm."""
     if counts is not None and has_limits(scalars):
-        return fair_top_two_within(config, state, scalars, counts)
-    return _by_floors(config, state, scalars)
+        return fair_top_two_within(config, state, scalars, counts, uniform)
+    return _by_floors(config, state, scalars, uniform)
 
 
 @kernel
-def _by_floors(config, state, scalars):
+def _by_floors(config, state, scalars, uniform):
     """Fair anchored top-two with floors alone.
 
-    An arm that is behind its floor by more than a quarter of a pull goes first; then an arm without a useful pull; then
-    the best arm if H > 1, the slope condition of the allocation problem over the arms above their floors, else its
-    challenger. Floors that are learned jump with every reward, and an arm that its floor holds up can look as if it
-    were above; so of these arms only those count in H whose evidence is near the least, as it is for arms above. A rule
-    that is to earn also pulls the best arm where it is worth it.
+    What floors lack is drawn first; then an arm without a useful pull; then the best arm or its challenger, as H says,
+    the slope condition of the allocation problem over the arms above their floors. Floors that are learned jump with
+    every reward, and an arm that its floor holds up can look as if it were above; so of these arms only those count in
+    H whose evidence is near the least, as it is for arms above. A rule that is to earn also draws the best arm where it
+    is worth it.
     """
     family, margin = config.family, config.parameter
-    number = scalars[ROUND] + 1.0
-    furthest, lag, least = -1, MAX_LAG, 0
-    for a in range(state.shape[1]):
-        behind = state[FLOOR, a] * number - state[ASSIGNED, a]
-        furthest, lag = (a, behind) if behind > lag else (furthest, lag)
-        least = a if useful(state, a) < useful(state, least) else least
-    if furthest >= 0:
-        return furthest
-    if useful(state, least) == 0.0 or scalars[UNSEEN] > 0.0:
-        return least
+    arm, uniform = draw_owed(state, FLOOR, scalars[ROUND] + 1.0, uniform)
+    if arm >= 0:
+        return arm
+    if scalars[UNSEEN] > 0.0 or useful(state, fewest_useful(state)) == 0.0:
+        return draw_fewest_useful(state, uniform)
     best = named_arm(config, state, scalars)
     challenger, _, pull, cost = _challenger(family, best, state, scalars, margin)
-    if config.learned and pull > 1.0:
+    if config.learned:
         pull = _pull_of_tight_arms(family, best, cost, state, scalars, margin)
-    if pull > 1.0 or (config.second > 0.0 and earns_more(config, best, cost, state, scalars)):
-        return best
-    return challenger
+    if config.second > 0.0:
+        pull = max(pull, slope_that_earns(config, best, cost, state, scalars))
+    return best if draws_best(pull, scalars[ROUND], uniform) else challenger
 
 
 @kernel

@@ -30,7 +30,7 @@ class Book(Record):
         """Restore the book that ``row`` wrote."""
         settings, form = decode(config), decode(state)
         identifier = form["identifier"]
-        book = cls(settings, Identifier.from_dict({**fixed(settings), **identifier}))
+        book = cls(settings, Identifier.from_dict({**fixed(settings), **identifier}, same_draws=True))
         book.version, book.tickets, book.looks.next_point = form["version"], form["tickets"], form["next_point"]
         book.expired, book.late, book.closed = form["expired"], form["late"], form["closed"] is not None
         final = form["closed"] or form.get("ended")

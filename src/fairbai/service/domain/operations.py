@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from fairbai.experiment.defaults import drawn_seed
 from fairbai.service.domain import ageing, answers, costs, drawing, tickets
 from fairbai.service.domain.asking import LEADER, WINNER
 from fairbai.service.domain.book import Book
@@ -203,12 +204,18 @@ class Close(Operation[answers.Closed]):
 
 @dataclass
 class Restore(Operation[None]):
-    """Log that the experiment comes from a backup: what happened after the backup was made is lost."""
+    """Log that the experiment comes from a backup: what happened after the backup was made is lost.
+
+    People may have seen arms that are lost, so the same ones must not be drawn again: it draws from another ``stream``.
+    """
+
+    stream: int = field(default_factory=drawn_seed)
 
     def act(self, unit: UnitOfWork) -> None:
         """From now on bare numbers are no tickets any more: they may be those of the lost history."""
         unit.restores += 1
-        unit.log("restored", {"restores": unit.restores})
+        unit.book.identifier.procedure.experiment.restart_stream(self.stream)
+        unit.log("restored", {"restores": unit.restores, "stream": self.stream})
 
 
 def _most_ready(operation: Tell | Expire, book: Book) -> int | None:

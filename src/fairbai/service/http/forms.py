@@ -1,11 +1,11 @@
 """The bodies of requests, with their limits, as OpenAPI shows them."""
 
-import secrets
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
+from fairbai.experiment.defaults import drawn_seed
 from fairbai.experiment.doubts import RATIO_LEVEL
 from fairbai.problems.short_forms import FAMILY_MISSING
 from fairbai.service.domain.cycles import seconds
@@ -258,7 +258,7 @@ class Experiment(Asking):
         usual |= {name for name, value in USUAL_OF_UNITS.items() if form[name] == value}
         usual |= set() if self.bulk else {"bulk"}
         form = {name: value for name, value in form.items() if name not in usual}
-        return form if self.seed is not None else {**form, "seed": secrets.randbelow(MAX_SEED)}
+        return form if self.seed is not None else {**form, "seed": drawn_seed()}
 
 
 class Plan(Asking):

@@ -154,7 +154,7 @@ def _operation(experiment: str, event: Row[Any], labels: list[str]) -> Operation
     if event.kind == "closed":
         return Close(experiment)
     if event.kind == "restored":
-        return Restore(experiment)
+        return Restore(experiment, stream=data["stream"])
     if event.kind in ("paused", "resumed"):
         return (Pause if event.kind == "paused" else Resume)(experiment)
     if event.kind == "switched_off":
