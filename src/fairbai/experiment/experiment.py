@@ -126,6 +126,11 @@ class Experiment:
         """Whether a score stays true of the arm that it named, and so is kept: not if the best arm may change."""
         return self.stopping.proved(self.family) and not self.stopping.drift_proof
 
+    @property
+    def condition(self) -> str:
+        """What the proof needs besides rewards of the declared family; empty if nothing."""
+        return " and ".join(filter(None, (self.declared.condition, self.sampling.condition)))
+
     def restart_stream(self, run: int) -> None:
         """Draw what comes from the stream of this run."""
         self.codes[RUN] = whole("stream", run, 0, MAX_SEED)

@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fairbai.sampling.rule import ALONE
+
 if TYPE_CHECKING:
     from fairbai.identifier.status import Status
 
@@ -58,7 +60,7 @@ def _opening(status: "Status") -> str:
 
 def _lacking(status: "Status") -> str:
     """What has to come before an arm can be named."""
-    if status.condition:  # a model of fewer parameters than arms, for which some of the arms are enough
+    if status.condition not in ("", ALONE):  # a model of fewer parameters than arms: some of the arms are enough
         return "the arms that have rewards do not determine all parameters of the model"
     missing = int((status.observed == 0).sum())
     return f"{counted(missing, 'arm')} ha{'s' if missing == 1 else 've'} no reward"

@@ -138,7 +138,7 @@ class Status:
             effects=level_effects(procedure),
             sample_ratio=None if procedure.doubts.ratio is None else procedure.doubts.ratio.p_value,
             question=procedure.experiment.question,
-            condition=procedure.experiment.declared.condition,
+            condition=procedure.experiment.condition,
         )
 
 

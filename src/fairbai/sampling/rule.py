@@ -11,6 +11,7 @@ from fairbai.problems.configured import Configured
 from fairbai.problems.rates import Bounded, Constant, Rate
 from fairbai.sampling.bounds import Bounds
 
+ALONE = "no other experiment runs on the same visitors"
 Fairness = Literal["every path", "on average", "none"]
 Target = Literal["fair", "unconstrained", "none"]
 
@@ -44,7 +45,8 @@ class SamplingRule(Configured):
         fairness: How floors that are known beforehand are met. On "every path": in every run and at all times no arm is
             behind its floor by more than ``bounds`` says; "on average": E[N_a] >= p_a t - K; "none": no promise.
         converges_to: Where the shares go: to the "fair" optimum w*_p, the "unconstrained" w*, or "none" of them.
-        random: Whether the choice depends on the random number. If not, the rewards alone determine the arms.
+        random: Whether the choice depends on the random number. If not, the rewards alone determine the arms, and an
+            answer is proved only where no other experiment runs on the same visitors.
         draws: Whether every arm is drawn from a policy, so that its probability is known; ``start`` may delay this.
         tracks: Whether the rule pulls the arm that is furthest below the sum of its policies so far.
         solves: Whether it solves the allocation problem after each reward.
@@ -85,6 +87,11 @@ class SamplingRule(Configured):
     def choose(self, situation: Situation) -> int:
         """The next arm; only for rules without a code."""
         raise TypeError(f"{type(self).__name__} must override choose")
+
+    @property
+    def condition(self) -> str:
+        """What proofs need besides: a rule that does not draw may choose in step with another on the same visitors."""
+        return "" if self.random else ALONE
 
     def check(self, rates: Rate) -> None:
         """Refuse limits that the rule would not keep."""

@@ -33,7 +33,10 @@ class Proof:
     """
 
     families: tuple[type[Family], ...]
-    sampling: str = "any rule, as long as it chooses by the rewards told so far and by chance"
+    sampling: str = (
+        "any rule, as long as it chooses by the rewards told so far and by chance that is independent of all that "
+        "rewards depend on, other experiments on the same visitors included"
+    )
     delays: str = (
         "any, as long as, given everything told so far, which reward is told next is independent of all rewards "
         "that have not been told"

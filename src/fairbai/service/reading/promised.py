@@ -99,7 +99,7 @@ def _promised_error(status: Status, book: Book) -> str:
     if not status["proved"]:
         return f"{error} (a heuristic target, not proved)."
     if "estimand" not in status:
-        condition = book.identifier.procedure.experiment.declared.condition
+        condition = book.identifier.procedure.experiment.condition
         more = f" and {condition}" if condition else ""
         return f"{error} (proved, if the rewards of each arm do not change over time{more})."
     best = "largest" if status["goal"] == "max" else "smallest"

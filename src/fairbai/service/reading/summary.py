@@ -143,7 +143,7 @@ def _decided(reading: Reading, price: float | None) -> str:
     status, one = reading.status, reading.book.identifier
     confidence = f"{percentage(status['target_confidence'])} confidence"
     sure = f"with {confidence}" if status["proved"] else f"by a rule that aims at {confidence} and is not proved"
-    seems, condition = "is", one.procedure.experiment.declared.condition
+    seems, condition = "is", one.procedure.experiment.condition
     sure += f" if {condition}" if condition and status["proved"] else ""
     if doubts_at_decision(status):
         seems, sure = "looks", f"but without the {confidence} that was the aim"
