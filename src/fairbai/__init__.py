@@ -5,7 +5,7 @@ its minimum share of the trials.
 
 Example:
     >>> import fairbai as fb
-    >>> instance = fb.Instance([0.5, 0.4, 0.3], family=fb.Bernoulli(), rates=fb.rates.Constant(0.2))
+    >>> instance = fb.Instance([0.5, 0.4, 0.3], family=fb.Bernoulli(), floors=0.2)
     >>> fb.solve(instance).weights.round(3)
     array([0.399, 0.401, 0.2  ])
 """

@@ -25,8 +25,8 @@ from tests.service.server import Server, free_port
 CALLERS = 6
 FLOOR = 0.2
 FORMS: dict[str, dict[str, Any]] = {
-    "long": {"arms": ["a", "b", "c", "d"], "delta": 1e-9, "rates": FLOOR},
-    "short": {"arms": ["a", "b", "c"], "delta": 0.05, "rates": FLOOR},
+    "long": {"arms": ["a", "b", "c", "d"], "delta": 1e-9, "floors": FLOOR},
+    "short": {"arms": ["a", "b", "c"], "delta": 0.05, "floors": FLOOR},
 }
 
 

@@ -187,7 +187,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"means": [1.0, 0.0], "family": "cauchy"}, "family must be one of"),
     ({"means": [1.0, 0.0]}, 'family must be given: "bernoulli" for clicks'),
     ({**GAUSSIAN, "rates": {"a": 0.6}}, "by label needs the labels of the arms"),
-    ({**GAUSSIAN, "rates": 0.6}, "rates must sum to at most 1|Two floors"),
+    ({**GAUSSIAN, "rates": 0.6}, "2 floors of 60 % add up to 120 %"),
 ]
 
 

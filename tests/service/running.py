@@ -23,7 +23,7 @@ FORM: dict[str, Any] = {
     "arms": ["a", "b", "c"],
     "delta": 0.1,
     "family": "gaussian",
-    "rates": {"kind": "constant", "floor": 0.2},
+    "floors": {"kind": "constant", "floor": 0.2},
     "seed": 7,
 }
 

@@ -175,7 +175,7 @@ class Server:
             "arms": ["a", "b", "c", "d"],
             "delta": 1e-9,
             "family": "gaussian",
-            "rates": 0.2,
+            "floors": 0.2,
             "seed": 1,
         }
         answer = self.call("POST", "/v1/experiments", form | options)

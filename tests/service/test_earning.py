@@ -31,7 +31,7 @@ from tests.service.test_units import OPEN, of, visit
 
 DAY = 86_400.0
 WINDOW = {"report_after": 1000.0, "silence": 0.0}
-BASKETS = {"family": {"kind": "bounded", "low": 0.0, "high": 50.0}, "rates": 0.1}
+BASKETS = {"family": {"kind": "bounded", "low": 0.0, "high": 50.0}, "floors": 0.1}
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ def test_whole_experiment_with_the_client(start: Start, sqlite: str, capsys: pyt
     rng = random.Random(1)
     server = start(sqlite, workers=1)  # not in a fork, which has no exit code
     with Client(server.address, server.key) as client:
-        experiment = client.create("test", ["a", "b", "c"], 0.1, family="gaussian", rates=0.2, seed=1)
+        experiment = client.create("test", ["a", "b", "c"], 0.1, family="gaussian", floors=0.2, seed=1)
         answer = Answer(decided=False, stopped=False, recommendation=None)
         while not answer.stopped:
             tickets = client.ask(experiment, 5)

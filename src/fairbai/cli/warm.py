@@ -84,7 +84,7 @@ def steps() -> list[tuple[str, Callable[[], object]]]:
 
     found: list[tuple[str, Callable[[], object]]] = []
     for family in FAMILIES:
-        instance = Instance([0.6, 0.4], family=family, rates=0.2)
+        instance = Instance([0.6, 0.4], family=family, floors=0.2)
         found.append((f"solve and plan, {family}", partial(_plan, instance)))
         found.append((f"Identifier with ceilings, {family}", partial(rehearse, family, rates.Bounded(0.1, 0.8))))
         found.append((f"Identifier with learned floors, {family}", partial(rehearse, family, rates.Gap(0.5))))

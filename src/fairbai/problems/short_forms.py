@@ -38,6 +38,26 @@ def family_of(form: FamilyForm) -> Family:
     return Family.of(form)
 
 
+def shares_given(floors: RateForm, rates: RateForm) -> RateForm:
+    """The shares that a caller gave under either name: ``floors``, or ``rates`` for those that are learned.
+
+    Example:
+        >>> shares_given(0.1, None)
+        0.1
+    """
+    if floors is not None and rates is not None:
+        raise ValueError("floors and rates are two names for the same shares: give one of them")
+    return rates if floors is None else floors
+
+
+def named_floors(form: Mapping[str, Any]) -> dict[str, Any]:
+    """A question in JSON or TOML with its shares under ``floors``, though it may have them under ``rates``."""
+    found = dict(form)
+    if "rates" in found:
+        found["floors"] = shares_given(found.get("floors"), found.pop("rates"))
+    return found
+
+
 def arms_of(arms: Sequence[Any] | None, family: Family) -> Sequence[Any] | None:
     """The labels as given or, if there are none, those of the combinations of a factorial design."""
     return family.arms if arms is None and isinstance(family, Factorial) else arms
@@ -77,7 +97,7 @@ def rates_of(form: RateForm, labels: Sequence[Any] | None = None, family: Family
             return overlapping(rate, len(family.features))
         return rate
     if isinstance(form, (bool, np.bool_)) or not isinstance(form, (int, float, np.number, Sequence, np.ndarray)):
-        raise ValueError(f"rates must be a rate such as fairbai.rates.Constant(0.1), or floors, got {form!r}")
+        raise ValueError(f"floors must be shares such as 0.1, or a rate such as fairbai.rates.Gap(0.5), got {form!r}")
     return Constant(form)  # type: ignore[arg-type]  # it checks
 
 
