@@ -123,7 +123,7 @@ def test_question_from_a_file(capsys: Capture, toml: Callable[[str], str]) -> No
 
 
 def test_a_factorial_design_from_a_file(capsys: Capture, toml: Callable[[str], str]) -> None:
-    family = 'family = { kind = "factorial", factors = { h = ["a", "b"], b = ["x", "y"] } }'
+    family = 'family = { kind = "factorial", variance = 1.0, factors = { h = ["a", "b"], b = ["x", "y"] } }'
     name = toml(f"means = [1.3, 1.1, 0.9, 0.7]\nrates = {{ h = 0.3 }}\n{family}")
     design = fb.factorial({"h": ["a", "b"], "b": ["x", "y"]})
     found = report(capsys, "solve", "--file", name)

@@ -128,7 +128,7 @@ def _run(name: str, server: Server, faults: dict[str, schedule.Fault], seed: int
 def _create(server: Server, kind: str) -> str:
     """An experiment; whatever hangs now will not for ever."""
     with Client(server.address, server.key, TIMEOUT, retries=30) as client:
-        return client.create(kind, family="gaussian", seed=1, **FORMS[kind])
+        return client.create(kind, family={"kind": "gaussian", "variance": 1.0}, seed=1, **FORMS[kind])
 
 
 def _wait_until_well(server: Server, seconds: float = 120.0) -> None:

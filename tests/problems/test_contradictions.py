@@ -137,11 +137,11 @@ def test_why(rates: Bounded, why: str) -> None:
         rates.numbered(LABELS)
     assert str(refused.value) == f"limits must not contradict each other: {why}"
     for ask in (
-        lambda: fb.Identifier(LABELS, 0.1, "gaussian", rates=rates),
-        lambda: fb.plan([1.0, 0.5, 0.2, 0.0], "gaussian", rates, arms=LABELS),
+        lambda: fb.Identifier(LABELS, 0.1, fb.Gaussian(1.0), rates=rates),
+        lambda: fb.plan([1.0, 0.5, 0.2, 0.0], fb.Gaussian(1.0), rates, arms=LABELS),
         lambda: rates.implied(LABELS),
         lambda: rates.tightened(LABELS),
-        lambda: fb.Identifier(LABELS, 0.1, "gaussian", rates=rates.to_dict()),
+        lambda: fb.Identifier(LABELS, 0.1, fb.Gaussian(1.0), rates=rates.to_dict()),
     ):
         with pytest.raises(ValueError) as again:  # noqa: PT011
             ask()
@@ -158,7 +158,10 @@ def test_shares_have_the_digits_that_tell_them_apart(rates: Bounded, why: str) -
 def test_arms_without_labels_have_numbers() -> None:
     rates = Bounded(0.0, [0.3, 1.0, 1.0], [Group([1, 2], ceiling=0.5)])
     message = "all arms but arm 0 may have at most 50 % together and arm 0 at most 30 %: that leaves 20 % of the trials"
-    for ask in (lambda: fb.Instance([1.0, 0.5, 0.0], rates=rates), lambda: fb.Identifier(3, 0.1, "gaussian", rates)):
+    for ask in (
+        lambda: fb.Instance([1.0, 0.5, 0.0], rates=rates),
+        lambda: fb.Identifier(3, 0.1, fb.Gaussian(1.0), rates),
+    ):
         with pytest.raises(ValueError, match=f": {message} for nobody$"):
             ask()
 

@@ -22,7 +22,7 @@ FORM: dict[str, Any] = {
     "name": "a test",
     "arms": ["a", "b", "c"],
     "delta": 0.1,
-    "family": "gaussian",
+    "family": {"kind": "gaussian", "variance": 1.0},
     "floors": {"kind": "constant", "floor": 0.2},
     "seed": 7,
 }

@@ -174,7 +174,7 @@ class Server:
             "name": "test",
             "arms": ["a", "b", "c", "d"],
             "delta": 1e-9,
-            "family": "gaussian",
+            "family": {"kind": "gaussian", "variance": 1.0},
             "floors": 0.2,
             "seed": 1,
         }

@@ -129,8 +129,11 @@ def test_a_difference_instead_of_means(tmp_path: Path) -> None:
         ({"arms": [str(number) for number in range(101)]}, "arms"),
         ({"daily": 0}, "daily"),
         ({"daily": 1e-310}, "daily"),
-        ({"family": "gaussian", "means": [0.0, 1e-200, 0.0]}, "means must differ by more: to tell 'b' from"),
-        ({"family": "gaussian", "means": [0.0, 1e-150, 0.0]}, "means must differ by more"),
+        (
+            {"family": {"kind": "gaussian", "variance": 1.0}, "means": [0.0, 1e-200, 0.0]},
+            "means must differ by more: to tell 'b' from",
+        ),
+        ({"family": {"kind": "gaussian", "variance": 1.0}, "means": [0.0, 1e-150, 0.0]}, "means must differ by more"),
     ],
 )
 def test_what_is_wrong_with_a_plan(tmp_path: Path, changes: dict[str, Any], detail: str) -> None:

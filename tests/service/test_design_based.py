@@ -283,7 +283,7 @@ def test_defaults_are_shown(client: Local) -> None:
 @pytest.mark.parametrize(
     ("changes", "detail"),
     [
-        ({"family": "gaussian"}, "design_based"),
+        ({"family": {"kind": "gaussian", "variance": 1.0}}, "design_based"),
         ({"floors": 0.0}, "give one, such as floors=0.2, or use Mixture"),
         ({"floors": {"a": 0.3}}, "positive floor for every arm"),
         ({"floors": {"kind": "gap", "p0": 0.5}}, "constant ones"),

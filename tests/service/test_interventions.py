@@ -204,7 +204,7 @@ def test_arms_that_cannot_be_switched_off(client: Local, changes: dict[str, Any]
 @pytest.mark.parametrize(
     "family",
     [
-        "gaussian",
+        {"kind": "gaussian", "variance": 1.0},
         {"kind": "gaussian", "variance": None},
         {"kind": "bounded", "low": -10, "high": 1e10},
         "poisson",
@@ -250,7 +250,7 @@ def test_evidence_is_that_without_the_wrong_reward(client: Local, family: Any) -
     "family",
     [
         "bernoulli",
-        "gaussian",
+        {"kind": "gaussian", "variance": 1.0},
         {"kind": "gaussian", "variance": None},
         {"kind": "bounded", "low": 0, "high": 9},
         "poisson",

@@ -22,7 +22,14 @@ from tests.service.running import Local, address, create, opened, play, running
 BOUNDED = {"kind": "bounded", "floor": 0.1, "ceiling": 0.5, "groups": [{"arms": [0, 1], "floor": 0.6}]}
 TRACKED = {"kind": "fair_track_and_stop", "tracking": "cumulative"}
 CROWDED = {"kind": "bounded", "floor": 0.1, "groups": [{"arms": [2, 3], "ceiling": 0.4}, {"arms": [0], "floor": 0.3}]}
-CONFIG = {"delta": 1e-9, "family": "gaussian", "stopping": "mixture", "settle": True, "seed": 1, "lease": None}
+CONFIG = {
+    "delta": 1e-9,
+    "family": {"kind": "gaussian", "variance": 1.0},
+    "stopping": "mixture",
+    "settle": True,
+    "seed": 1,
+    "lease": None,
+}
 
 
 def book_of(arms: int = 4, floors: Any = None, sampling: Any = "fair_top_two", **changes: Any) -> Book:

@@ -99,7 +99,16 @@ def test_wrong_units(client: Local) -> None:
     assert refused(client, f"{at}/ask", unit="u", n=2)[2] == "n must be 1 with a unit, which has one trial, got 2"
     assert refused(client, "/v1/experiments/abc/ask", unit="u")[:2] == (404, "No such experiment")
     assert (
-        refused(client, "/v1/experiments", name="x", arms=["a", "b"], delta=0.1, family="gaussian", enrol=0.0)[0] == 422
+        refused(
+            client,
+            "/v1/experiments",
+            name="x",
+            arms=["a", "b"],
+            delta=0.1,
+            family={"kind": "gaussian", "variance": 1.0},
+            enrol=0.0,
+        )[0]
+        == 422
     )
 
 

@@ -16,7 +16,7 @@ KEYS = ("arms", "means", "family", "floors", "rates", "delta", "tolerance", "goa
 MISSING = "means are missing: give --means or a file with means; or, for a multivariate test, --factors and --effects"
 
 
-def question(options: argparse.Namespace, family: str | None = None) -> dict[str, Any]:
+def question(options: argparse.Namespace, family: dict[str, Any] | None = None) -> dict[str, Any]:
     """The arms, means, family, floors and delta from the flags and the file, as far as they are given.
 
     Args:

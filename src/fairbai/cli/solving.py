@@ -26,7 +26,7 @@ ESTIMATE_NOTE = "with the threshold log((1 + log t) / delta), which is not prove
 
 def print_solution(options: argparse.Namespace) -> None:
     """Print the allocation of an instance beside its floors."""
-    form = question(options, family="gaussian")
+    form = question(options, family={"kind": "gaussian", "variance": 1.0})
     family = family_of(form["family"])
     labels = labels_for(arms_of(form.get("arms"), family), form["means"])
     asked = question_of(form.get("goal", "max"), form.get("tolerance"), form.get("control"), labels)

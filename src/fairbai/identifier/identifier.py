@@ -70,7 +70,7 @@ class Identifier(Oversight):
 
     Example:
         >>> import fairbai as fb
-        >>> ident = fb.Identifier(["a", "b"], delta=0.05, family="gaussian", floors=0.2, seed=7)
+        >>> ident = fb.Identifier(["a", "b"], delta=0.05, family=fb.Gaussian(1.0), floors=0.2, seed=7)
         >>> while not ident.stopped:
         ...     arm = ident.ask()
         ...     ident.tell(arm, {"a": 1.0, "b": 0.0}[arm])

@@ -24,10 +24,11 @@ FAMILY_MISSING = (
     '"exponential" for waiting times; "bounded", with low and high, for any other rewards in an interval; '
     '"gaussian", with its variance, for measurements with a known noise level, or with variance None if it is unknown'
 )
+WITH_VARIANCE = ("gaussian", "linear", "factorial")
 
 
 def family_of(form: FamilyForm) -> Family:
-    """A family, given as itself, as its kind, or in its JSON form; there is no default for None.
+    """A family, given as itself, as its kind, or in its JSON form; there is no default for None, or for a variance.
 
     Example:
         >>> family_of("bernoulli"), family_of({"kind": "gaussian", "variance": 4.0})
@@ -35,7 +36,21 @@ def family_of(form: FamilyForm) -> Family:
     """
     if form is None:
         raise ValueError(FAMILY_MISSING)
+    if isinstance(form, (str, Mapping)):
+        check_variance(form)
     return Family.of(form)
+
+
+def check_variance(form: Form) -> None:
+    """Refuse the form of a family with a known variance that is not given: 1 would be no more than a guess."""
+    given = {"kind": form} if isinstance(form, str) else form
+    if given.get("kind") in WITH_VARIANCE and "variance" not in given:
+        kind = given["kind"]
+        unknown = ', or "unknown" in place of 4.0 if it has to be learned' if kind == "gaussian" else ""
+        raise ValueError(
+            f'{kind} rewards need their variance, such as {{"kind": "{kind}", "variance": 4.0}}{unknown}; for rewards '
+            f'that have limits, use "bounded" with low and high'
+        )
 
 
 def shares_given(floors: RateForm, rates: RateForm) -> RateForm:

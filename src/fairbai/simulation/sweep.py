@@ -29,6 +29,7 @@ from fairbai.simulation.study import Cell, ChunkFolder, Study, claim, describe
 from fairbai.stopping import StoppingRule
 
 Part = TypeVar("Part", SamplingRule, StoppingRule)
+UNIT = {"kind": "gaussian", "variance": 1.0}  # the rewards of an instance that names no family
 FILE_KEYS = ("instances", "sampling", "stopping", "deltas", "settle", "runs", "seed", "maximum_rounds", "histogram")
 
 
@@ -191,7 +192,7 @@ def _instance(name: str, form: Any) -> Instance:
     allowed = ("arms", "family", "floors", "rates", "tolerance", "goal", "control", *KEYS)
     if not isinstance(form, dict) or not {"means", "effects"} & form.keys() or not form.keys() <= {"means", *allowed}:
         raise ValueError(f"instance {name} must have means or effects and may have {', '.join(allowed)}, got {form!r}")
-    form = named_floors(written_out({"family": "gaussian", **form}))
+    form = named_floors(written_out({"family": UNIT, **form}))
     family = family_of(form["family"])
     labels = labels_for(arms_of(form.get("arms"), family), form["means"])
     asked = question_of(form.get("goal", "max"), form.get("tolerance"), form.get("control"), labels)
