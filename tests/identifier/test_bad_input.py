@@ -39,7 +39,7 @@ NAN, INF = math.nan, math.inf
         ({"family": "gaussian"}, 'gaussian rewards need their variance, .* "variance": 4.0}, or "unknown" in place of'),
         (
             {"family": {"kind": "gaussian"}},
-            "gaussian rewards need their variance, .* for rewards that have limits, use",
+            "gaussian rewards need their variance, .* for rewards that have limits",
         ),
         ({"family": {"kind": "linear", "features": [[1.0], [2.0], [3.0]]}}, "linear rewards need their variance"),
         ({"rates": 0.1, "floors": 0.1}, "floors and rates are two names for the same shares: give one of them"),

@@ -20,7 +20,7 @@ def test_a_family_by_its_kind_its_form_or_itself(family: Family) -> None:
     assert family_of(family) is family
     assert family_of(family.to_dict()) == family
     if family.kind == "gaussian":
-        with pytest.raises(ValueError, match="^gaussian rewards need their variance, such as "):
+        with pytest.raises(ValueError, match=r"^gaussian rewards need their variance, such as "):
             family_of(family.kind)
     else:
         assert family_of(family.kind) == family
