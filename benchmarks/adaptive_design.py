@@ -41,7 +41,7 @@ def with_fairbai(means: tuple[float, float], seed: int) -> tuple[int, int | None
 
     rng = np.random.default_rng(seed + 10**6)
     stop = fb.stopping.DesignBased.for_trials(HORIZON / 2, DELTA, 2)
-    ident = fb.Identifier(2, DELTA, "bernoulli", rates=0.1, stopping=stop, settle=False, seed=seed)
+    ident = fb.Identifier(2, DELTA, "bernoulli", floors=0.1, stopping=stop, settle=False, seed=seed)
     for trial in range(1, HORIZON + 1):
         drawn = ident.ask_trial()
         ident.tell(drawn, float(rng.random() < means[int(drawn.arm)]))

@@ -62,7 +62,7 @@ def _instances() -> dict[str, fb.Instance]:
     floors = fb.rates.Constant(0.05)
     return {
         "Bernoulli": fb.Instance(np.linspace(0.6, 0.2, 10), "bernoulli", floors),
-        "Gaussian": fb.Instance(np.linspace(4.0, 0.0, 10), "gaussian", floors),
+        "Gaussian": fb.Instance(np.linspace(4.0, 0.0, 10), fb.Gaussian(1.0), floors),
     }
 
 

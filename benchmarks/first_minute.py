@@ -21,14 +21,14 @@ OTHER = "FAIRBAI_BESIDE"  # the src folder of another version, to be measured be
 
 IDENTIFIER = """
 import fairbai as fb
-ident = fb.Identifier(3, delta=0.1, family=fb.Bernoulli(), rates=fb.rates.Constant(0.1), seed=1)
+ident = fb.Identifier(3, delta=0.1, family=fb.Bernoulli(), floors=0.1, seed=1)
 for _ in range(10):
     ident.tell(ident.ask(), 1.0)
 ident.status()
 """
 SIMULATION = """
 import fairbai as fb
-instance = fb.Instance([1.0, 0.0], rates=fb.rates.Constant(0.1))
+instance = fb.Instance([1.0, 0.0], floors=0.1)
 fb.simulate(instance, 0.1, settle=True, runs=1, maximum_rounds=10)
 """
 PLAN = ["--means", "0.12", "0.10", "0.09", "--family", "bernoulli", "--floors", "0.2", "--per-day", "5000"]

@@ -114,7 +114,7 @@ class Times:
 
 
 def _ours(arms: int, family: fb.Gaussian | fb.Bernoulli, rule: fb.sampling.SamplingRule) -> Step:
-    ident = fb.Identifier(arms, NEVER, family=family, rates=fb.rates.Constant(0.5 / arms), sampling=rule, seed=SEED)
+    ident = fb.Identifier(arms, NEVER, family=family, floors=0.5 / arms, sampling=rule, seed=SEED)
 
     def step(reward: float) -> tuple[int, int, int]:
         start = perf_counter_ns()

@@ -60,8 +60,8 @@ def _drift_proof() -> Iterator[Ratio]:
 def _instances() -> dict[str, fb.Instance]:
     floors = fb.rates.Constant(0.5 / ARMS)
     return {
-        "Gaussian": fb.Instance(np.linspace(0.0, 4.0, ARMS), rates=floors),
-        "Bernoulli": fb.Instance(np.linspace(0.2, 0.6, ARMS), fb.Bernoulli(), rates=floors),
+        "Gaussian": fb.Instance(np.linspace(0.0, 4.0, ARMS), floors=floors),
+        "Bernoulli": fb.Instance(np.linspace(0.2, 0.6, ARMS), fb.Bernoulli(), floors=floors),
     }
 
 
@@ -71,7 +71,7 @@ def _learned() -> fb.Instance:
 
 def _bounded() -> fb.Instance:
     halves = [fb.rates.Group(list(range(5)), 0.3), fb.rates.Group(list(range(5, ARMS)), 0.3)]
-    return fb.Instance(np.linspace(0.0, 4.0, ARMS), rates=fb.rates.Bounded(0.5 / ARMS, 0.4, halves))
+    return fb.Instance(np.linspace(0.0, 4.0, ARMS), floors=fb.rates.Bounded(0.5 / ARMS, 0.4, halves))
 
 
 def _row(

@@ -180,7 +180,7 @@ def _knows_key_rate(source: str) -> bool:
 def _load(server: Server, **talk: Any) -> Callable[[], Result]:
     floors = {"kind": "constant", "floor": 0.5 / ARMS}
     labels = [str(arm) for arm in range(ARMS)]
-    experiment = server.create(arms=labels, delta=NEVER, rates=floors, seed=SEED)
+    experiment = server.create(arms=labels, delta=NEVER, floors=floors, seed=SEED)
     return lambda: measured(server.port, f"/v1/experiments/{experiment}", server.key, **talk)
 
 

@@ -62,7 +62,7 @@ def suite() -> Iterator[Ratio]:
 @cache
 def instance() -> fb.Instance:
     means = np.linspace(0.0, 4.0, 10)
-    return fb.Instance(means, rates=fb.rates.blended(fb.Instance(means), 0.9, 0.9))
+    return fb.Instance(means, floors=fb.rates.blended(fb.Instance(means), 0.9, 0.9))
 
 
 def a_round() -> Iterator[Ratio]:
@@ -181,7 +181,7 @@ class Begun(Scenario):
 
 def _begun(arms: int, rule: fb.sampling.SamplingRule, rounds: int) -> Begun:
     means = np.random.default_rng([SEED, arms]).standard_normal(arms)
-    one = fb.Instance(means, rates=fb.rates.Constant(0.5 / arms))
+    one = fb.Instance(means, floors=0.5 / arms)
     return Begun(one, (NEVER,), rule, fb.stopping.Heuristic(), False, SEED, 20 * arms + rounds, False, ())
 
 
@@ -216,7 +216,7 @@ def _same_shares(solve: cvxpy_ftas.Solver) -> None:
     rng = np.random.default_rng(SEED)
     for pulls in (1, 3, 10, 30, 100):
         means = instance().means + rng.standard_normal(10) / math.sqrt(pulls)
-        ours = fb.solve(fb.Instance(means, rates=instance().rates)).weights
+        ours = fb.solve(fb.Instance(means, floors=instance().rates)).weights
         _agree(ours, solve(means, instance().floors))
 
 

@@ -33,7 +33,7 @@ _FIRST_SOLVE = """
 from time import perf_counter
 start = perf_counter()
 import fairbai as fb
-fb.solve(fb.Instance([0.5, 0.4, 0.3], rates=fb.rates.Constant(0.1)))
+fb.solve(fb.Instance([0.5, 0.4, 0.3], floors=0.1))
 seconds = perf_counter() - start
 import sys
 loaded = [vars(module).values() for name, module in sys.modules.items() if name.startswith("fairbai.kernels.")]
@@ -191,7 +191,7 @@ def within_limits(arms: int) -> Iterator[Ratio]:
         (*row, Bounds(row[1], row[1] + 3.0 / arms, tuple(groups)))
         for row in zip(batch.means, batch.floors, strict=True)
     ]
-    instances = [fb.Instance(means, rates=_bounded(bounds)) for means, _, bounds in rows]
+    instances = [fb.Instance(means, floors=_bounded(bounds)) for means, _, bounds in rows]
     ours = [partial(fb.solve, instance) for instance in instances]
     peers: dict[str, list[Callable[[], tuple[float, Any]]]] = {
         "Clarabel, textbook cones, default settings": [TextbookGaussian(*row).solve for row in rows],
@@ -303,7 +303,7 @@ def first_solve() -> Iterator[Ratio]:
 def _instances(arms: int, count: int, floors: bool) -> list[fb.Instance]:
     batch = gaussian_batch(arms, count)
     rows = zip(batch.means, batch.floors, strict=True)
-    return [fb.Instance(means, rates=fb.rates.Constant(floor if floors else 0.0)) for means, floor in rows]
+    return [fb.Instance(means, floors=floor if floors else 0.0) for means, floor in rows]
 
 
 def _compare(batch: Batch, peers: Sequence[Callable[[], tuple[float, Any]]]) -> None:

@@ -112,7 +112,7 @@ def _servers(stack: ExitStack, directory: Path, cluster: Cluster) -> dict[str, S
 
 def _experiment(server: Server) -> str:
     labels = [str(arm) for arm in range(ARMS)]
-    return server.create(arms=labels, delta=NEVER, rates={"kind": "constant", "floor": 0.5 / ARMS}, seed=SEED)
+    return server.create(arms=labels, delta=NEVER, floors={"kind": "constant", "floor": 0.5 / ARMS}, seed=SEED)
 
 
 # --- units that were there before -------------------------------------------------------------------------------

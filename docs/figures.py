@@ -38,7 +38,7 @@ def trajectory(runs: int) -> Figure:
     """One experiment: the shares of the arms against their floors, and the evidence against the threshold."""
     floors = fb.rates.Constant([0.08, 0.08, 0.08, 0.2])
     means = [0.50, 0.38, 0.30, 0.10]
-    ident = fb.Identifier(4, delta=0.05, family=fb.Bernoulli(), rates=floors, seed=5)
+    ident = fb.Identifier(4, delta=0.05, family=fb.Bernoulli(), floors=floors, seed=5)
     rng = np.random.default_rng(5)
     history = []
     while not ident.stopped:
@@ -69,18 +69,13 @@ def trajectory(runs: int) -> Figure:
 def price(runs: int) -> Figure:
     """The price of fairness and its bound over the floor of every arm, and what it means in trials."""
     floors = np.linspace(0.0, 0.3333, 80)
-    prices = [
-        fb.price_of_fairness(fb.Instance(PAGES, family=fb.Bernoulli(), rates=fb.rates.Constant(floor)))
-        for floor in floors
-    ]
+    prices = [fb.price_of_fairness(fb.Instance(PAGES, family=fb.Bernoulli(), floors=floor)) for floor in floors]
     figure, (left, right) = style.panels(style.TWO_COLUMNS, 2.6, columns=2)
     left.plot(floors, [one.upper_bound for one in prices], color=style.GREY, linestyle="--", label="upper bound")
     left.plot(floors, [one.ratio for one in prices], color=style.BLUE, label="price of fairness")
     left.set(xlabel="floor of every page", ylabel="trials with floors / without", title="Price of fairness")
     left.legend()
-    weights = [
-        fb.solve(fb.Instance(PAGES, family=fb.Bernoulli(), rates=fb.rates.Constant(floor))).weights for floor in floors
-    ]
+    weights = [fb.solve(fb.Instance(PAGES, family=fb.Bernoulli(), floors=floor)).weights for floor in floors]
     for arm, mean in enumerate(PAGES):
         right.plot(
             floors,
@@ -107,7 +102,7 @@ def allocations(runs: int) -> Figure:
     }
     figure, axes = style.panels(style.TWO_COLUMNS, 2.2, columns=4, sharey=True)
     for panel, (title, rates) in zip(axes, kinds.items(), strict=True):
-        instance = fb.Instance(means, rates=rates)
+        instance = fb.Instance(means, floors=rates)
         found = fb.solve(instance)
         panel.bar(range(5), found.weights, color=style.SKY, edgecolor=style.BLACK, label="optimal share")
         panel.bar(range(5), instance.floors, color="none", edgecolor=style.VERMILLION, hatch="////", label="floor")
@@ -135,7 +130,7 @@ def rules(runs: int) -> Figure:
     }
     figure, axes = style.panels(style.TWO_COLUMNS, 2.8, columns=2)
     for panel, (title, rates) in zip(axes, cases.items(), strict=True):
-        _trials_and_violation(panel, fb.Instance(means, rates=rates), compared, runs)
+        _trials_and_violation(panel, fb.Instance(means, floors=rates), compared, runs)
         panel.set_title(title)
     style.legend_below(figure, axes[0], 5)
     return figure
@@ -186,7 +181,7 @@ def _threshold(rule: fb.stopping.StoppingRule, count: int) -> float:
 
 def deltas(runs: int) -> Figure:
     """One set of runs answers every delta: trials over delta, beside the lower bound."""
-    instance = fb.Instance([1.0, 0.6, 0.2], rates=fb.rates.Constant(0.2))
+    instance = fb.Instance([1.0, 0.6, 0.2], floors=0.2)
     asked = np.geomspace(0.2, 1e-8, 30)
     done = fb.simulate(instance, deltas=asked, runs=runs, seed=1)
     figure, (axes,) = style.panels(4.6, 2.7)
@@ -212,7 +207,7 @@ def drift(runs: int) -> Figure:
     figure, panels = style.panels(style.TWO_COLUMNS, 2.8, columns=2, sharey=True)
     stops = {"Mixture": fb.stopping.Mixture(), "DesignBased": fb.stopping.DesignBased.for_trials(8000, 0.05, 4)}
     for panel, (name, stop) in zip(panels, stops.items(), strict=True):
-        ident = fb.Identifier(4, delta=0.05, family="bernoulli", rates=0.1, stopping=stop, settle=False, seed=seed)
+        ident = fb.Identifier(4, delta=0.05, family="bernoulli", floors=0.1, stopping=stop, settle=False, seed=seed)
         rng = np.random.default_rng(seed)
         times, estimates, bands = [], [], []
         while not ident.decided:
@@ -248,7 +243,7 @@ def _averages(axes: Axes, times: np.ndarray, estimates: np.ndarray, bands: np.nd
 def calibration(runs: int) -> Figure:
     """Guesses at a deadline: how often they are right, by the confidence that is stated."""
     cases = {
-        "three pages of 12, 10 and 9 %, 2,000 trials": (fb.Instance(PAGES, "bernoulli", rates=0.2), 2000),
+        "three pages of 12, 10 and 9 %, 2,000 trials": (fb.Instance(PAGES, "bernoulli", floors=0.2), 2000),
         "two Gaussian arms, gap 0.3, 200 trials": (fb.Instance([0.3, 0.0]), 200),
         "two Gaussian arms, gap 0.1, 200 trials": (fb.Instance([0.1, 0.0]), 200),
         "two Gaussian arms, gap 0.01, 1,000 trials": (fb.Instance([0.01, 0.0]), 1000),
@@ -268,7 +263,7 @@ def cell(runs: int) -> Figure:
 
     place = environments.WirelessCell.paper()
     floors = 0.9 / place.means / (1.0 / place.means).sum()
-    ident = fb.Identifier(10, delta=0.05, family=fb.Gaussian(), rates=fb.rates.Constant(floors), seed=1)
+    ident = fb.Identifier(10, delta=0.05, family=fb.Gaussian(), floors=floors, seed=1)
     status = environments.play(gymnasium.make("fairbai/WirelessCell-v0"), ident, seed=1)
     figure, (left, right) = style.panels(11.0, 6.0, columns=2, width_ratios=[1.5, 1.0])
     environments.draw_cell(place, left, shares=status.shares, floors=status.floors)
@@ -297,7 +292,7 @@ def frontier(runs: int) -> Figure:
     rules |= rules_named(kinds)
     instances = {
         "Bernoulli 0.9, 0.8, 0.6, 0.5, floors 0.02": fb.Instance([0.9, 0.8, 0.6, 0.5], "bernoulli", 0.02),
-        "Gaussian 1, 0.6, 0.5, 0.3, 0, floors 0.1": fb.Instance([1.0, 0.6, 0.5, 0.3, 0.0], rates=0.1),
+        "Gaussian 1, 0.6, 0.5, 0.3, 0, floors 0.1": fb.Instance([1.0, 0.6, 0.5, 0.3, 0.0], floors=0.1),
     }
     count = max(2, runs // 2)
     compared = {title: compare_rules(one, rules, 3000, runs=count, seed=1) for title, one in instances.items()}

@@ -134,9 +134,9 @@ def shares(status: fb.Status) -> list[str]:
     return lines
 
 
-def cost(status: fb.Status, rates: fb.rates.Constant) -> list[str]:
+def cost(status: fb.Status) -> list[str]:
     """What the floors cost, assuming that the estimated conversion rates are the true ones."""
-    price = fb.price_of_fairness(fb.Instance(status.means, family=fb.Bernoulli(), rates=rates))
+    price = fb.price_of_fairness(fb.Instance(status.means, family=fb.Bernoulli(), floors=FLOOR))
     fair, free = (round(time * status.threshold) for time in (price.fair, price.unconstrained))
     return [
         "Cost of fairness (an estimate that assumes the estimated conversion rates are the true ones):",
@@ -152,14 +152,13 @@ def main() -> None:
     options = parser.parse_args()
 
     conversion = QUICK if options.quick else CONVERSION
-    rates = fb.rates.Constant(FLOOR)
     live = sys.stdout.isatty()
     print(f"Five variants, each guaranteed {FLOOR:.0%} of the visitors; {LOST:.0%} of the outcomes are lost.")
-    experiment = fb.Identifier(list(conversion), DELTA, fb.Bernoulli(), rates, seed=options.seed)
+    experiment = fb.Identifier(list(conversion), DELTA, fb.Bernoulli(), FLOOR, seed=options.seed)
     site = Website(experiment, conversion, np.random.default_rng(options.seed))
     every = (20 if options.quick else 100) * (1 if live else 10)
     status = run(site, Display(live, 0.0 if options.quick else PAUSE), every)
-    for paragraph in (verdict(status), shares(status), cost(status, rates)):
+    for paragraph in (verdict(status), shares(status), cost(status)):
         print("\n" + "\n".join(paragraph))
 
 

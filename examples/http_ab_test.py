@@ -32,8 +32,7 @@ def web_server(client: Client, experiment: str, rng: random.Random) -> None:
 
 def run(url: str, key: str, seed: int) -> None:
     with Client(url, key) as client:
-        rates = {"kind": "constant", "floor": FLOOR}
-        experiment = client.create("landing page", list(CONVERSION), DELTA, family="bernoulli", rates=rates, seed=seed)
+        experiment = client.create("landing page", list(CONVERSION), DELTA, family="bernoulli", floors=FLOOR, seed=seed)
         print(f"Experiment {experiment}: {len(CONVERSION)} variants, each guaranteed {FLOOR:.0%} of the visitors.")
         servers = [
             threading.Thread(target=web_server, args=(client, experiment, random.Random(seed + number)))

@@ -18,7 +18,7 @@ linear = fb.Linear([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 fb.simulate(fb.Instance([0.0, 0.0, 0.0], linear, 0.1), 0.1, settle=True, runs=1, maximum_rounds=10)
 fb.Identifier(3, delta=0.1, family=linear).status()
 fb.solve(fb.Instance([0.0, 1.0, 1.0], linear))
-for family in ("gaussian", "bernoulli"):
+for family in (fb.Gaussian(1.0), "bernoulli"):
     fb.solve_batch([[0.6, 0.4], [0.7, 0.4]], fb.rates.Constant(0.1), family=family)
 """
 COMMANDS = (["-m", "fairbai", "warm", "--quiet"], ["-c", MORE])

@@ -243,7 +243,7 @@ from fairbai.testing import check_sampling_rule
 rule = fb.sampling.SamplingRule.from_dict("round_robin")
 assert rule == fb.sampling.RoundRobin()
 check_sampling_rule(rule, trials=100, runs=4)
-assert fb.Identifier(3, 0.1, "gaussian", sampling=rule).ask(5) == [0, 1, 2, 0, 1]
+assert fb.Identifier(3, 0.1, fb.Gaussian(1.0), sampling=rule).ask(5) == [0, 1, 2, 0, 1]
 runs = fb.simulate(fb.Instance([1.0, 0.0, 0.0]), 1e-9, rule, runs=2, maximum_rounds=30, trace=[10, 30])
 assert runs.shares.tolist() == [[[0.4, 0.3, 0.3], [1 / 3] * 3]] * 2
 """

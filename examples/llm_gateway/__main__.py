@@ -24,7 +24,7 @@ async def run(url: str, key: str, seed: int) -> None:
             list(PROMPTS),
             delta=0.05,
             family={"kind": "bounded", "low": -0.7, "high": 1.0},  # a like, minus the price of at most 7,000 tokens
-            rates=FLOOR,
+            floors=FLOOR,
             report_after=WINDOW * MINUTE,  # every call is counted at the same age: likes come late, dislikes never
             silence=0.0,
             earnings="sum",  # of the price and the like

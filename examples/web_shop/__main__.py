@@ -22,7 +22,7 @@ def experiment(client: Client, window: float) -> str:
         list(BUTTONS),
         delta=0.05,
         family="bernoulli",
-        rates=0.1,
+        floors=0.1,
         stopping="design_based",  # traffic changes with the hour and the weekday
         report_after=window,
         silence=0.0,  # who has not bought by then has not bought

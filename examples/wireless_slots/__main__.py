@@ -42,7 +42,7 @@ def run(url: str, key: str, seed: int) -> dict[str, Any]:
     """Schedule until every UE has its floor and the best is known; returns the last status."""
     cell = environments.WirelessCell.paper(fading=environments.Rayleigh())
     carriers = [Carrier(cell, number, seed) for number in range(CARRIERS)]
-    form = {"family": "bernoulli", "stopping": "design_based", "rates": FLOOR}
+    form = {"family": "bernoulli", "stopping": "design_based", "floors": FLOOR}
     with Client(url, key) as client:
         experiment = client.create("slots", [f"UE {ue}" for ue in range(cell.ues)], DELTA, **form)
         print(f"Experiment {experiment}: {cell.ues} UEs, {CARRIERS} carriers, a report every {SLOTS} slots of each.")

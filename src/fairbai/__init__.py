@@ -5,7 +5,7 @@ its minimum share of the trials.
 
 Example:
     >>> import fairbai as fb
-    >>> instance = fb.Instance([0.5, 0.4, 0.3], family=fb.Bernoulli(), rates=fb.rates.Constant(0.2))
+    >>> instance = fb.Instance([0.5, 0.4, 0.3], family=fb.Bernoulli(), floors=0.2)
     >>> fb.solve(instance).weights.round(3)
     array([0.399, 0.401, 0.2  ])
 """
@@ -89,11 +89,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: Numba alone takes most of half a second to import."""
+    """Import a public name when it is first used: Numba alone takes most of half a second to import.
+
+    A package whose extra is missing counts as an attribute that is missing, so that ``help`` and ``hasattr`` work.
+    """
     if name not in __all__:
         raise AttributeError(f"module 'fairbai' has no attribute {name!r}")
     if name in ("environments", "sampling", "simulation", "stopping"):
-        return import_module(f"fairbai.{name}")
+        try:
+            return import_module(f"fairbai.{name}")
+        except ImportError as error:
+            raise AttributeError(str(error)) from error
     for package in ("problems", "allocation", "experiment", "identifier", "simulation", "planning", "analysis"):
         module = import_module(f"fairbai.{package}")
         if hasattr(module, name):

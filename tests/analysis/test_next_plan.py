@@ -135,7 +135,7 @@ def test_to_dict() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rates": 0.6}, "rates must sum to at most 1"),
+        ({"rates": 0.6}, "2 floors of 60 % add up to 120 %"),
         ({"draws": 5}, "draws must be a whole number from 10 to 100000, got 5"),
         ({"limit": 0}, "limit must be at least 1, got 0"),
         ({"per_day": 0}, "per_day must be positive, got 0"),

@@ -73,7 +73,7 @@ class Traffic:
         self, client: Client, name: str, rates: dict[str, float], floor: float, hourly: int, settings: dict[str, Any]
     ) -> None:
         self.client, self.rates, self.hourly = client, rates, hourly
-        form = {"family": "bernoulli", "rates": {"kind": "constant", "floor": floor}, "seed": 5, "lease": 12 * 3600.0}
+        form = {"family": "bernoulli", "floors": {"kind": "constant", "floor": floor}, "seed": 5, "lease": 12 * 3600.0}
         self.experiment = client.create(name, list(rates), **{"delta": 0.05, **form, **settings})
         self.rng = random.Random(1)
         self.late: list[dict[str, float]] = []
@@ -172,7 +172,7 @@ def take(site: Site, folder: Path, decided: str, running: str, ended: str) -> No
 
 def take_effects(site: Site, folder: Path) -> None:
     """The effects of the levels of a test of combinations that runs."""
-    form = {"family": {"kind": "gaussian", "variance": 0.25}, "rates": {"headline": 0.25}, "seed": 1}
+    form = {"family": {"kind": "gaussian", "variance": 0.25}, "floors": {"headline": 0.25}, "seed": 1}
     experiment = site.client.create("landing page", None, delta=0.05, factors=FACTORS, **form)
     added = dict(zip([level for levels in FACTORS.values() for level in levels], EFFECTS, strict=True))
     arms = [" / ".join(levels) for levels in itertools.product(*FACTORS.values())]

@@ -28,7 +28,7 @@ REPORT = """async ([policy, units, experiment, key]) => {
 
 
 def begin(site: Site, name: str) -> str:
-    return site.client.create(name, ARMS, 1e-9, family="bernoulli", stopping="design_based", rates=0.2)
+    return site.client.create(name, ARMS, 1e-9, family="bernoulli", stopping="design_based", floors=0.2)
 
 
 def test_chromium_assigns_the_same_arms_and_reports_them(site: Site) -> None:

@@ -17,7 +17,7 @@ TICKS = "document.querySelectorAll('#trials-chart .xtick').length"
 
 
 def begin(site: Site, name: str, delta: float = 1e-9, **options: object) -> str:
-    form = {"family": "bernoulli", "rates": {"kind": "constant", "floor": 0.2}, "seed": 1, **options}
+    form = {"family": "bernoulli", "floors": {"kind": "constant", "floor": 0.2}, "seed": 1, **options}
     return site.client.create(name, list(ARMS), delta=delta, **form)
 
 

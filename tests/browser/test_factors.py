@@ -14,7 +14,12 @@ RATES = {"old / buy": 0.2, "old / <b>try</b>": 0.4, "new / buy": 0.5, "new / <b>
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_page_shows_the_effects_of_levels(site: Site, width: int) -> None:
-    form = {"factors": FACTORS, "family": {"kind": "gaussian", "variance": 0.25}, "rates": {"headline": 0.3}, "seed": 1}
+    form = {
+        "factors": FACTORS,
+        "family": {"kind": "gaussian", "variance": 0.25},
+        "floors": {"headline": 0.3},
+        "seed": 1,
+    }
     experiment = site.client.create("factors", None, delta=1e-9, **form)
     play(site.client, experiment, RATES, random.Random(1), most=100)
     visitor = site.visitor(width=width)

@@ -10,7 +10,7 @@ ARMS = {"a": 0.2, "b": 0.3, "c": 0.25}
 
 
 def begin(site: Site, name: str) -> str:
-    experiment = site.client.create(name, list(ARMS), delta=1e-6, family="bernoulli", rates=0.1, seed=1)
+    experiment = site.client.create(name, list(ARMS), delta=1e-6, family="bernoulli", floors=0.1, seed=1)
     play(site.client, experiment, ARMS, random.Random(1), most=30)
     return experiment
 

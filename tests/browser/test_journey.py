@@ -196,7 +196,7 @@ def test_only_what_the_form_says_now_can_be_started(site: Site) -> None:
     assert posted == []
     page.locator("#start").click()
     expect(page.locator("#started")).to_be_visible()
-    assert [request.post_data_json["rates"] for request in posted] == [{"kind": "constant", "floor": 0.1}]
+    assert [request.post_data_json["floors"] for request in posted] == [{"kind": "constant", "floor": 0.1}]
     visitor.check()
 
 

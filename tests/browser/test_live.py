@@ -11,7 +11,7 @@ ARMS = {"a": 0.2, "b": 0.7}
 
 
 def begin(site: Site, name: str, **options: object) -> str:
-    form = {"family": "bernoulli", "rates": {"kind": "constant", "floor": 0.2}, "seed": 1, **options}
+    form = {"family": "bernoulli", "floors": {"kind": "constant", "floor": 0.2}, "seed": 1, **options}
     return site.client.create(name, list(ARMS), delta=0.05, **form)
 
 
@@ -76,7 +76,7 @@ def test_closing_asks_first(site: Site) -> None:
 
 
 def test_doubts_are_shown(site: Site) -> None:
-    experiment = begin(site, "doubted", family={"kind": "gaussian", "variance": 1.0}, rates=0.0)
+    experiment = begin(site, "doubted", family={"kind": "gaussian", "variance": 1.0}, floors=0.0)
     for reward in (0.0, 0.0, 30.0):
         ticket = site.client.ask(experiment)[0]
         site.client.tell(experiment, {ticket.ticket: reward})
@@ -104,7 +104,7 @@ def test_doubts_after_the_decision_leave_it_as_it_was(
 ) -> None:
     family = {"kind": "gaussian", "variance": 1.0}
     name = f"doubted since, {stopping}"
-    experiment = begin(site, name, family=family, rates=0.0, stopping=stopping)
+    experiment = begin(site, name, family=family, floors=0.0, stopping=stopping)
     late = [site.client.ask(experiment)[0] for _ in range(2)]
     play(site.client, experiment, {"a": 0.0, "b": 1.0}, random.Random(1))
     site.client.tell(experiment, {trial.ticket: 1e6 for trial in late})
@@ -127,7 +127,7 @@ def test_doubts_after_the_decision_leave_it_as_it_was(
 
 
 def test_shares_are_of_the_trials_in_which_an_arm_was_available(site: Site) -> None:
-    queues = {"sampling": "virtual_queues", "rates": 0.25, "delta": 1e-6, "seed": 1}
+    queues = {"sampling": "virtual_queues", "floors": 0.25, "delta": 1e-6, "seed": 1}
     experiment = site.client.create("available", ["a", "b", "c"], family="bernoulli", **queues)
     for number in range(40):
         some = ["a", "b"] if number % 2 else ["a", "b", "c"]
@@ -195,7 +195,7 @@ def point_at(page: Page, chart: str, height: float, expected: str) -> None:
 
 
 def test_the_audit_replays_the_log(site: Site) -> None:
-    experiment = begin(site, "audited", rates={"kind": "bounded", "floor": 0.2, "ceiling": 0.7})
+    experiment = begin(site, "audited", floors={"kind": "bounded", "floor": 0.2, "ceiling": 0.7})
     play(site.client, experiment, ARMS, random.Random(1))
     visitor = site.visitor(role="reader")
     page = visitor.open(f"/experiments/{experiment}")

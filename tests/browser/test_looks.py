@@ -23,7 +23,7 @@ UNNAMED = """() => [...document.querySelectorAll("input:not([type=hidden]), sele
 def experiment(running: Site) -> str:
     """An experiment with some trials and hostile labels."""
     arms = {HOSTILE: 0.2, LINK: 0.5, "x" * 200: 0.3}
-    form = {"family": "bernoulli", "rates": {"kind": "constant", "floor": 0.1}, "seed": 1}
+    form = {"family": "bernoulli", "floors": {"kind": "constant", "floor": 0.1}, "seed": 1}
     made = running.client.create(f"<b>hostile</b> {HOSTILE}", list(arms), delta=0.05, **form)
     play(running.client, made, arms, random.Random(1), most=200)
     return made

@@ -48,7 +48,7 @@ def test_flags_are_the_design_that_they_stand_for(
 ) -> None:
     found = report(capsys, command, *TEST.split(), *flags.split())
     expected = fb.plan(MEANS, design, rates or None).to_dict()
-    same = ("family", "rates", "arms", "levels", "best_arm", "lower_bound")
+    same = ("family", "floors", "arms", "levels", "best_arm", "lower_bound")
     if command == "plan":
         assert found == expected
     else:

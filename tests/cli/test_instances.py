@@ -34,7 +34,7 @@ def toml(tmp_path: Path) -> Callable[[str], str]:
 def agrees(found: dict[str, Any], instance: fb.Instance, delta: float) -> None:
     best, price = fb.solve(instance), fb.price_of_fairness(instance)
     assert found["family"] == instance.family.to_dict()
-    assert found["rates"] == instance.rates.to_dict()
+    assert found["floors"] == instance.rates.to_dict()
     assert found["delta"] == delta
     assert found["best_arm"] == best.best_arm
     assert found["characteristic_time"] == best.characteristic_time == price.fair
@@ -123,11 +123,11 @@ def test_question_from_a_file(capsys: Capture, toml: Callable[[str], str]) -> No
 
 
 def test_a_factorial_design_from_a_file(capsys: Capture, toml: Callable[[str], str]) -> None:
-    family = 'family = { kind = "factorial", factors = { h = ["a", "b"], b = ["x", "y"] } }'
+    family = 'family = { kind = "factorial", variance = 1.0, factors = { h = ["a", "b"], b = ["x", "y"] } }'
     name = toml(f"means = [1.3, 1.1, 0.9, 0.7]\nrates = {{ h = 0.3 }}\n{family}")
     design = fb.factorial({"h": ["a", "b"], "b": ["x", "y"]})
     found = report(capsys, "solve", "--file", name)
-    assert found["rates"] == design.rates({"h": 0.3}).to_dict()
+    assert found["floors"] == design.rates({"h": 0.3}).to_dict()
     assert [arm["arm"] for arm in found["arms"]] == list(design.arms)
 
 
@@ -252,16 +252,16 @@ def test_file_in_the_help_runs(capsys: Capture, toml: Callable[[str], str], comm
         keys = [line.strip() for line in part.splitlines() if line.startswith("  ") and " = " in line]
         named |= {key.split(" = ")[0] for key in keys}
         assert run(capsys, command, "--file", toml("\n".join(keys)))
-    assert named == set(KEYS)
+    assert named | {"rates"} == set(KEYS)  # the other name of floors
 
 
 # Short forms
 
 
 SHORT = [
-    ("--floors a=0.2 c=0.1", "rates = { a = 0.2, c = 0.1 }", fb.rates.Constant([0.2, 0.0, 0.1])),
-    ("--floors 0.1", "rates = 0.1", fb.rates.Constant(0.1)),
-    ("--floors 0.1 0.2 0.3", "rates = [0.1, 0.2, 0.3]", fb.rates.Constant([0.1, 0.2, 0.3])),
+    ("--floors a=0.2 c=0.1", "floors = { a = 0.2, c = 0.1 }", fb.rates.Constant([0.2, 0.0, 0.1])),
+    ("--floors 0.1", "floors = 0.1", fb.rates.Constant(0.1)),
+    ("--floors 0.1 0.2 0.3", "floors = [0.1, 0.2, 0.3]", fb.rates.Constant([0.1, 0.2, 0.3])),
     ("--rates gap --p0 0.5", "rates = { kind = 'gap', p0 = 0.5 }", fb.rates.Gap(0.5)),
     (
         "--floors a=0.2 --ceilings c=0.4 --group b,c:0.5",
@@ -288,10 +288,10 @@ def test_shares_by_label_are_the_rates_that_they_stand_for(
     capsys: Capture, toml: Callable[[str], str], command: str, flags: str, line: str, rates: fb.rates.Rate
 ) -> None:
     question = "--means 0.3 0.2 0.1 --family bernoulli --arms a b c"
-    assert report(capsys, command, *question.split(), *flags.split())["rates"] == rates.to_dict()
+    assert report(capsys, command, *question.split(), *flags.split())["floors"] == rates.to_dict()
     name = toml(f"means = [0.3, 0.2, 0.1]\narms = ['a', 'b', 'c']\nfamily = 'bernoulli'\n{line}")
     found = report(capsys, command, "--file", name)
-    assert found["rates"] == rates.to_dict()
+    assert found["floors"] == rates.to_dict()
     assert [arm["arm"] for arm in found["arms"]] == ["a", "b", "c"]
 
 
@@ -332,10 +332,10 @@ def test_plan_needs_a_family(capsys: Capture) -> None:
         ("--means 1 2 --variance 1 2 3", "variance must have one entry per arm (2), got 3"),
         (
             "--means 1 2 --floors 0.6",
-            "rates must sum to at most 1: 2 floors of 60 % add up to 120 %; at most 50 % each is possible",
+            "2 floors of 60 % add up to 120 %; at most 50 % each is possible",
         ),
-        ("--means 1 2 --floors -0.1 0.2", "floor must not be negative, got -0.1 for arm 0"),
-        ("--means 1 2 --floors 0.1 0.1 0.1", "rates must have one entry per arm (2), got 3"),
+        ("--means 1 2 --floors -0.1 0.2", "floors must not be negative, got -0.1 for arm 0"),
+        ("--means 1 2 --floors 0.1 0.1 0.1", "floors must have one entry per arm (2), got 3"),
         (
             "--means 1 2 --floors 0.1 --rates gap --p0 0.5",
             "give --rates, or --floors, --ceilings and --group, not both",
@@ -357,7 +357,7 @@ def test_plan_needs_a_family(capsys: Capture) -> None:
         ("--means 1 2 --rates gap", "gap needs p0, got none"),
         ("--means 1 2 --rates gap --p0 2", "p0 must be in [0, 1], got 2.0"),
         ("--means 1 2 --rates gap --p0 0.5 --temperature 2", "gap takes p0, got 'temperature'"),
-        ("--means 1 2 --rates linear --p0 0.5", "rates must be one of bounded, constant, "),
+        ("--means 1 2 --rates linear --p0 0.5", "floors must be one of bounded, constant, "),
         ("--means 1 2 --p0 0.5", "--p0 and --temperature belong to --rates, which is missing"),
         ("--means 1 2 --floors 0.1 --p0 0.5", "--p0 and --temperature belong to --rates"),
         ("--means 1 2 --delta 0.5", "delta must be in (0, 1/2), got 0.5"),
@@ -379,9 +379,9 @@ def test_trials_a_day_must_be_positive(capsys: Capture, rate: str) -> None:
     [
         ("means = [1.0, 0.0", "question.toml"),
         (
-            "floors = 3",
-            "question.toml may have the keys arms, means, family, rates, delta, tolerance, goal, control, factors, "
-            "interactions, effects, baseline, got 'floors'",
+            "floor = 3",
+            "question.toml may have the keys arms, means, family, floors, rates, delta, tolerance, goal, control, "
+            "factors, interactions, effects, baseline, got 'floor'",
         ),
         ("means = [1, 0]\narms = 3", "arms must be as many as means (2), got 3"),
         ("means = [1, 0]\narms = ['a', 'b']\nrates = { c = 0.1 }", "must be for an arm of 'a', 'b', got 'c'"),
@@ -390,7 +390,7 @@ def test_trials_a_day_must_be_positive(capsys: Capture, rate: str) -> None:
         ("means = [1, 0]\ndelta = 'small'", "delta must be in (0, 1/2), got 'small'"),
         ("means = [1, 0]\nrates = { kind = 'linear' }", "must be one of "),
         ("means = [1, 0]\nrates = 0.6", "2 floors of 60 % add up to 120 %"),
-        ("means = [1, 0]\nrates = [0.1, 0.2, 0.1]", "rates must have one entry per arm (2), got 3"),
+        ("means = [1, 0]\nrates = [0.1, 0.2, 0.1]", "floors must have one entry per arm (2), got 3"),
         ("means = [1, 0]\nrates = { a = 0.1 }", "must be for an arm of 0, 1, got 'a'"),
         ("means = [1, 0]\nfamily = 3", "3"),
         ("means = [1, 0]\nfamily = { variance = 3 }", "must be one of "),

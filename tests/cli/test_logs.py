@@ -90,7 +90,7 @@ def test_plan_from_totals(capsys: Capture, totals: str) -> None:
 
 def test_learned_floors(capsys: Capture, log: str) -> None:
     flags = (*COLUMNS, "--rates", "inverse_gap", "--p0", "0.5")
-    assert report(capsys, "plan", "--from", log, *flags)["at_estimates"]["rates"]["kind"] == "inverse_gap"
+    assert report(capsys, "plan", "--from", log, *flags)["at_estimates"]["floors"]["kind"] == "inverse_gap"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_learned_floors(capsys: Capture, log: str) -> None:
         ("plan --from {log} --means 1 0", "--means and --from cannot be given together: the log has the arms"),
         ("plan --from {log} --arm variant --reward bought --per-day -1", "per-day must be positive, got -1.0"),
         ("plan --from {log} --arm variant --reward bought --limit 0", "limit must be at least 1, got 0.0"),
-        ("plan --from {log} --arm variant --reward bought --floors 0.6", "rates must sum to at most 1"),
+        ("plan --from {log} --arm variant --reward bought --floors 0.6", "2 floors of 60 % add up to 120 %"),
         ("plan --means 0.1 0.2 --family bernoulli --reward bought", "--reward belongs to a log, which is missing"),
     ],
 )

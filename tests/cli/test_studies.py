@@ -97,7 +97,7 @@ def test_simulate_tries_a_plan_out(capsys: Capture, study: Path) -> None:
     printed = run(capsys, "plan", *question, "--json")
     (study / "plan.json").write_text(printed, encoding="utf-8")
     found = json.loads(run(capsys, "simulate", "plan.json", "--quiet", "--json", "--runs", "20"))
-    planned = fb.plan([1.0, 0.0], "gaussian", rates=0.2, delta=0.1)
+    planned = fb.plan([1.0, 0.0], fb.Gaussian(1.0), rates=0.2, delta=0.1)
     runs = fb.simulate(planned.instance, 0.1, stopping=planned.stopping, settle=True, runs=20)
     names = {"instance": "plan", "sampling": "fair_top_two", "stopping": "proved", "settle": True}
     assert found == [names | runs.summary().to_dicts()[0]]
@@ -258,7 +258,7 @@ def test_compare_runs_rules_on_an_instance(capsys: Capture, tmp_path: Path) -> N
     assert (tmp_path / "figures" / "frontier.png").exists()
     form = json.loads(run(capsys, *arguments, "--json"))
     assert (form["horizon"], form["refused"]) == (300, {})
-    planned = fb.plan([3.0, 0.0], "gaussian", 0.2)
+    planned = fb.plan([3.0, 0.0], fb.Gaussian(1.0), 0.2)
     runs = fb.simulate(
         planned.instance, 0.05, fb.sampling.FairTopTwo(), planned.stopping, runs=5, seed=2, maximum_rounds=300
     )

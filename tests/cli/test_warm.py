@@ -19,7 +19,7 @@ WORK = """
 import fairbai as fb
 from fairbai.compiling.tier import tier
 
-for family in ("gaussian", "bernoulli", "poisson"):
+for family in (fb.Gaussian(1.0), "bernoulli", "poisson"):
     for rule in ("fair_top_two", "fair_track_and_stop", "lucb", "uniform_fair"):
         for rates in (None, 0.2, fb.rates.Gap(0.5), fb.rates.Bounded(0.1, 0.8)):
             if rule == "lucb" and isinstance(rates, fb.rates.Bounded):

@@ -37,6 +37,26 @@ except ModuleNotFoundError as error:
     assert run_python("-c", code) == f"{NEEDED}\n"
 
 
+@pytest.mark.parametrize("missing", ["gymnasium", "mobile_env"])
+def test_without_the_extra_help_shows_the_package_and_the_attribute_is_missing(missing: str) -> None:
+    code = f"""
+import sys
+sys.modules[{missing!r}] = None
+import pydoc, fairbai
+text = pydoc.plain(pydoc.render_doc(fairbai))
+print("Fair best arm identification." in text, "class Identifier" in text, hasattr(fairbai, "environments"))
+try:
+    fairbai.environments
+except AttributeError as error:
+    print(error)
+try:
+    from fairbai import environments
+except ImportError as error:
+    print(error)
+"""
+    assert run_python("-c", code) == f"True True False\n{NEEDED}\n{NEEDED}\n"
+
+
 def test_other_missing_modules_are_named() -> None:
     code = """
 import sys

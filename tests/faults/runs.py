@@ -25,8 +25,8 @@ from tests.service.server import Server, free_port
 CALLERS = 6
 FLOOR = 0.2
 FORMS: dict[str, dict[str, Any]] = {
-    "long": {"arms": ["a", "b", "c", "d"], "delta": 1e-9, "rates": FLOOR},
-    "short": {"arms": ["a", "b", "c"], "delta": 0.05, "rates": FLOOR},
+    "long": {"arms": ["a", "b", "c", "d"], "delta": 1e-9, "floors": FLOOR},
+    "short": {"arms": ["a", "b", "c"], "delta": 0.05, "floors": FLOOR},
 }
 
 
@@ -128,7 +128,7 @@ def _run(name: str, server: Server, faults: dict[str, schedule.Fault], seed: int
 def _create(server: Server, kind: str) -> str:
     """An experiment; whatever hangs now will not for ever."""
     with Client(server.address, server.key, TIMEOUT, retries=30) as client:
-        return client.create(kind, family="gaussian", seed=1, **FORMS[kind])
+        return client.create(kind, family={"kind": "gaussian", "variance": 1.0}, seed=1, **FORMS[kind])
 
 
 def _wait_until_well(server: Server, seconds: float = 120.0) -> None:

@@ -12,6 +12,8 @@ import pytest
 
 import fairbai as fb
 
+GAUSSIAN = fb.Gaussian(1.0)
+
 NAN, INF = math.nan, math.inf
 
 
@@ -34,6 +36,13 @@ NAN, INF = math.nan, math.inf
         ({"arms": ["a", "b", "a"]}, "arms must have different labels, got 'a' twice"),
         ({"arms": ["a", None]}, "arms must have labels that are strings or whole numbers, got None"),
         ({"arms": ["a", ["b"]]}, r"arms must have labels that are strings or whole numbers, got \['b'\]"),
+        ({"family": "gaussian"}, 'gaussian rewards need their variance, .* "variance": 4.0}, or "unknown" in place of'),
+        (
+            {"family": {"kind": "gaussian"}},
+            "gaussian rewards need their variance, .* for rewards that have limits",
+        ),
+        ({"family": {"kind": "linear", "features": [[1.0], [2.0], [3.0]]}}, "linear rewards need their variance"),
+        ({"rates": 0.1, "floors": 0.1}, "floors and rates are two names for the same shares: give one of them"),
         ({"family": None}, 'family must be given: "bernoulli" for clicks, .* "gaussian", with its variance, for'),
         (
             {"family": "normal"},
@@ -41,12 +50,12 @@ NAN, INF = math.nan, math.inf
         ),
         ({"family": fb.Bernoulli}, "family must be a Family, its kind or its JSON form, got <class"),
         ({"family": fb.Gaussian([1.0, 2.0])}, r"variance must have one entry per arm \(3\), got 2"),
-        ({"rates": "even"}, "rates must be one of .*, got 'even'"),
-        ({"rates": True}, "rates must be a rate such as .*, or floors, got True"),
-        ({"rates": 0.4}, "rates must sum to at most 1: 3 floors of 40 % add up to 120 %"),
+        ({"rates": "even"}, "floors must be one of .*, got 'even'"),
+        ({"rates": True}, "floors must be shares such as .*, got True"),
+        ({"rates": 0.4}, "3 floors of 40 % add up to 120 %"),
         ({"rates": {"a": 0.1}}, "a floor must be for an arm of 0, 1, 2, got 'a'"),
-        ({"rates": fb.rates.Constant([0.1, 0.2])}, r"rates must have one entry per arm \(3\), got 2"),
-        ({"rates": fb.rates.Constant(0.4)}, "rates must sum to at most 1: 3 floors of 40 % add up to 120 %"),
+        ({"rates": fb.rates.Constant([0.1, 0.2])}, r"floors must have one entry per arm \(3\), got 2"),
+        ({"rates": fb.rates.Constant(0.4)}, "3 floors of 40 % add up to 120 %"),
         ({"rates": {"kind": "bounded", "groups": [{"arms": ["a"], "floor": 0.1}]}}, "hold arms of 0, 1, 2, got 'a'"),
         ({"sampling": "fair"}, "sampling must be one of .*fair_top_two, .*, got 'fair'"),
         ({"stopping": 3.0}, "stopping must be a StoppingRule, its kind or its JSON form, got 3.0"),
@@ -63,7 +72,7 @@ NAN, INF = math.nan, math.inf
 )
 def test_configuration(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        fb.Identifier(**{"arms": 3, "delta": 0.1, "family": "gaussian", **wrong})
+        fb.Identifier(**{"arms": 3, "delta": 0.1, "family": fb.Gaussian(1.0), **wrong})
 
 
 @pytest.mark.parametrize("seed", [0, 2**63 - 1, np.int64(5)])
@@ -73,7 +82,7 @@ def test_seeds_at_the_ends(seed: int) -> None:
     ] == [0, 1, 2]
 
 
-def running(family: Any = "gaussian") -> fb.Identifier:
+def running(family: Any = GAUSSIAN) -> fb.Identifier:
     """Three arms; a and b have one trial that waits for its reward, c was never assigned."""
     rates, rule = fb.rates.Constant([0.5, 0.5, 0.0]), fb.sampling.FairTrackAndStop("cumulative", "policy")
     ident = fb.Identifier(["a", "b", "c"], delta=0.1, family=family, rates=rates, sampling=rule)

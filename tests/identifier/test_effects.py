@@ -45,7 +45,7 @@ def test_floors_of_combinations_are_floors_of_their_levels() -> None:
 def test_nothing_is_known_before_the_first_reward() -> None:
     effects = fb.Identifier(DESIGN.arms, 0.05, family=DESIGN).status().effects
     assert all(math.isnan(one.effect) and one.low == -math.inf and one.high == math.inf for one in effects)
-    assert fb.Identifier(2, 0.05, family="gaussian").status().effects == ()
+    assert fb.Identifier(2, 0.05, family=fb.Gaussian(1.0)).status().effects == ()
 
 
 @pytest.mark.parametrize("goal", ["max", "min"])

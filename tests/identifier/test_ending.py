@@ -13,7 +13,9 @@ import fairbai as fb
 
 def identifier(max_trials: int | None = 20, **settings: Any) -> fb.Identifier:
     """Two arms that nobody could tell apart within so few trials."""
-    return fb.Identifier(["a", "b"], **{"delta": 1e-9, "family": "gaussian", "max_trials": max_trials, **settings})
+    return fb.Identifier(
+        ["a", "b"], **{"delta": 1e-9, "family": fb.Gaussian(1.0), "max_trials": max_trials, **settings}
+    )
 
 
 def again(ident: fb.Identifier) -> fb.Identifier:
@@ -94,7 +96,7 @@ def test_a_trial_that_was_given_up_counts_if_its_reward_comes_after_all() -> Non
 def test_settling_ends_with_the_budget() -> None:
     """A rule that ignores the floors decides after 12 trials, and lacks 5 for them; two are left."""
     rule = fb.sampling.TopTwo()
-    ident = fb.Identifier(2, 0.05, "gaussian", rates=[0.1, 0.7], sampling=rule, max_trials=14)
+    ident = fb.Identifier(2, 0.05, fb.Gaussian(1.0), rates=[0.1, 0.7], sampling=rule, max_trials=14)
     while not ident.decided:
         arm = ident.ask()
         ident.tell(arm, [2.0, 0.0][arm])
@@ -142,7 +144,7 @@ def test_end_before_the_first_trial() -> None:
 
 
 def test_end_while_settling() -> None:
-    ident = fb.Identifier(2, 0.05, "gaussian", rates=[0.1, 0.7], sampling=fb.sampling.TopTwo())
+    ident = fb.Identifier(2, 0.05, fb.Gaussian(1.0), rates=[0.1, 0.7], sampling=fb.sampling.TopTwo())
     while not ident.decided:
         arm = ident.ask()
         ident.tell(arm, [2.0, 0.0][arm])

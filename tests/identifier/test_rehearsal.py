@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import fairbai as fb
 from fairbai.identifier.rehearsal import MAX_TRIALS, rehearse, rehearse_drawn
 
 
-@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson"])
+@pytest.mark.parametrize("family", [fb.Gaussian(1.0), "bernoulli", "poisson"], ids=str)
 @pytest.mark.parametrize("rates", [0.25, fb.rates.Gap(0.5), fb.rates.Bounded(0.1, 0.8)], ids=lambda rates: str(rates))
 @pytest.mark.parametrize("rule", ["fair_top_two", "fair_track_and_stop"])
-def test_it_comes_to_its_end(family: str, rates: object, rule: str) -> None:
+def test_it_comes_to_its_end(family: Any, rates: object, rule: str) -> None:
     """It decides, settles, and is short."""
     ident = rehearse(family, rates, rule)
     assert ident.stopped

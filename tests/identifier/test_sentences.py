@@ -98,7 +98,7 @@ def test_linear_arms_need_parameters_not_arms() -> None:
 
 
 def test_no_figure_without_a_proof() -> None:
-    ident = fb.Identifier(["A", "B"], 0.05, "gaussian", stopping="heuristic")
+    ident = fb.Identifier(["A", "B"], 0.05, fb.Gaussian(1.0), stopping="heuristic")
     ident.tell(ident.ask(2), [1.0, 0.5])
     expected = "If you stop now: 'A'; how sure that is cannot be said, because the stopping rule is not proved."
     assert ident.status().sentence() == expected

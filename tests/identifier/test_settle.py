@@ -164,7 +164,7 @@ def test_floors_that_sum_to_one_are_met_up_to_less_than_one_trial(rule: Any, flo
 PULLED_WITHOUT_A_FLOOR = """
 import fairbai as fb
 rates = fb.rates.Constant([0.6, 0.4, 0.0])
-ident = fb.Identifier(3, delta=0.1, family="gaussian", rates=rates, sampling=fb.sampling.TrackAndStop())
+ident = fb.Identifier(3, delta=0.1, family=fb.Gaussian(1.0), rates=rates, sampling=fb.sampling.TrackAndStop())
 for number in range(1000):
     if ident.decided:
         break

@@ -42,7 +42,7 @@ def test_intervals_of_the_design_based_stop_are_those_of_the_averages() -> None:
 
 def doubtful() -> fb.Identifier:
     """Rewards with far more variance than was declared, of arms that are equal: both get the same, in turn."""
-    ident = fb.Identifier(["a", "b"], 1e-6, "gaussian", sampling=fb.sampling.UniformFair())
+    ident = fb.Identifier(["a", "b"], 1e-6, fb.Gaussian(1.0), sampling=fb.sampling.UniformFair())
     ident.tell(ident.ask(60), np.repeat([-9.0, 9.0], 2).tolist() * 15)
     return ident
 
@@ -55,7 +55,7 @@ def test_nothing_is_said_where_rewards_contradict_the_family() -> None:
 
 
 def test_a_later_doubt_leaves_what_was_decided() -> None:
-    ident = fb.Identifier(["a", "b"], 0.05, "gaussian", rates=[0.0, 0.9], sampling=fb.sampling.TopTwo())
+    ident = fb.Identifier(["a", "b"], 0.05, fb.Gaussian(1.0), rates=[0.0, 0.9], sampling=fb.sampling.TopTwo())
     while not ident.decided:
         arm = ident.ask()
         ident.tell(arm, {"a": 3.0, "b": 0.0}[arm])
@@ -70,7 +70,7 @@ def test_a_later_doubt_leaves_what_was_decided() -> None:
 
 
 def decided() -> fb.Identifier:
-    ident = fb.Identifier(["a", "b"], 0.05, "gaussian")
+    ident = fb.Identifier(["a", "b"], 0.05, fb.Gaussian(1.0))
     while not ident.decided:
         arm = ident.ask()
         ident.tell(arm, {"a": 1.0, "b": 0.0}[arm])
@@ -105,7 +105,7 @@ def test_damaged_decisions(name: str, value: Any) -> None:
 
 
 def kept() -> fb.Identifier:
-    ident = fb.Identifier(["a", "b"], 1e-9, "gaussian")
+    ident = fb.Identifier(["a", "b"], 1e-9, fb.Gaussian(1.0))
     for _ in range(40):
         arm = ident.ask()
         ident.tell(arm, {"a": 1.0, "b": 0.0}[arm])

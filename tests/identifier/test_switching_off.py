@@ -40,7 +40,7 @@ def played(ident: fb.Identifier, trials: int, rng: random.Random) -> list[Any]:
              PosteriorFair(), FairThompson(), VirtualQueues()], ids=lambda rule: rule.kind
 )  # fmt: skip
 def test_the_best_of_the_others_is_found_and_snapshots_go_on(rule: SamplingRule, rates: Any) -> None:
-    ident = fb.Identifier(list(MEANS), delta=0.05, family="gaussian", rates=rates, sampling=rule, seed=3)
+    ident = fb.Identifier(list(MEANS), delta=0.05, family=fb.Gaussian(1.0), rates=rates, sampling=rule, seed=3)
     rng, arms = random.Random(1), []
     played(ident, 5, rng)
     ident.switch_off("d")
@@ -60,7 +60,7 @@ def test_the_best_of_the_others_is_found_and_snapshots_go_on(rule: SamplingRule,
     assert np.all(status.assigned[:3] >= status.floors[:3] * ident.trials - 1.0)
 
 
-@pytest.mark.parametrize("family", ["gaussian", fb.Gaussian(variance=None), fb.Bounded(-10.0, 10.0)])
+@pytest.mark.parametrize("family", [fb.Gaussian(1.0), fb.Gaussian(variance=None), fb.Bounded(-10.0, 10.0)])
 @pytest.mark.parametrize("options", [{}, {"tolerance": 0.1}, {"tolerance": 0.1, "control": "a"}, {"goal": "min"}])
 def test_evidence_is_that_of_the_others_alone(family: Any, options: dict[str, Any]) -> None:
     rewards = random.Random(4)
@@ -88,7 +88,7 @@ def test_evidence_is_that_of_the_others_alone(family: Any, options: dict[str, An
 
 
 def test_floors_stay_shares_of_all_trials() -> None:
-    ident = fb.Identifier(4, delta=1e-12, family="gaussian", rates=[0.3, 0.3, 0.2, 0.2], seed=1)
+    ident = fb.Identifier(4, delta=1e-12, family=fb.Gaussian(1.0), rates=[0.3, 0.3, 0.2, 0.2], seed=1)
     rng = random.Random(2)
     for trial in range(1, 400):
         if trial == 40:
@@ -105,7 +105,7 @@ def test_wrong_answers_are_as_rare_as_promised_even_if_the_leader_is_switched_of
     wrong = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        ident = fb.Identifier(3, delta=0.2, family="gaussian", seed=seed, sampling=UniformFair())
+        ident = fb.Identifier(3, delta=0.2, family=fb.Gaussian(1.0), seed=seed, sampling=UniformFair())
         means = [0.0, 0.0, 0.6]
         while not ident.stopped and ident.trials < 400:
             if ident.trials == 30 and not ident.switched_off:
@@ -129,7 +129,7 @@ def test_wrong_answers_are_as_rare_as_promised_even_if_the_leader_is_switched_of
     ],
 )
 def test_arms_that_cannot_be_switched_off(options: dict[str, Any], arm: Any, said: str) -> None:
-    ident = fb.Identifier(**{"arms": 3, "delta": 0.1, "family": "gaussian", **options})
+    ident = fb.Identifier(**{"arms": 3, "delta": 0.1, "family": fb.Gaussian(1.0), **options})
     before = ident.to_dict()
     with pytest.raises(ValueError, match=said):
         ident.switch_off(arm)
@@ -137,7 +137,7 @@ def test_arms_that_cannot_be_switched_off(options: dict[str, Any], arm: Any, sai
 
 
 def test_snapshots_with_too_many_arms_off_are_refused() -> None:
-    ident = fb.Identifier(3, delta=0.1, family="gaussian")
+    ident = fb.Identifier(3, delta=0.1, family=fb.Gaussian(1.0))
     ident.switch_off(0)
     for off in ([0, 1], [0, 0], [7]):
         with pytest.raises(ValueError, match="snapshot is damaged"):
@@ -147,7 +147,7 @@ def test_snapshots_with_too_many_arms_off_are_refused() -> None:
 
 
 def test_the_kernels_get_arrays_as_they_are_compiled_for() -> None:
-    ident = fb.Identifier(4, delta=0.1, family="gaussian", rates=0.1)
+    ident = fb.Identifier(4, delta=0.1, family=fb.Gaussian(1.0), rates=0.1)
     ident.switch_off(1)
     assert ident.procedure.remaining is not None
     assert ident.procedure.remaining.load().state.flags.c_contiguous

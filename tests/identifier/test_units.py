@@ -12,7 +12,7 @@ import fairbai as fb
 
 
 def new(**options: Any) -> fb.Identifier:
-    return fb.Identifier(["a", "b", "c"], delta=0.1, family="gaussian", rates=0.1, seed=3, **options)
+    return fb.Identifier(["a", "b", "c"], delta=0.1, family=fb.Gaussian(1.0), rates=0.1, seed=3, **options)
 
 
 def decided() -> fb.Identifier:

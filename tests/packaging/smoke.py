@@ -17,7 +17,7 @@ import random
 import fairbai as fb
 
 draw = random.Random(1).gauss
-ident = fb.Identifier(["a", "b"], delta=0.1, family="gaussian", rates=fb.rates.Constant(0.2), seed=1)
+ident = fb.Identifier(["a", "b"], delta=0.1, family=fb.Gaussian(1.0), floors=fb.rates.Constant(0.2), seed=1)
 while not ident.stopped:
     arm = ident.ask()
     ident.tell(arm, draw(3.0 * (arm == "a"), 1.0))

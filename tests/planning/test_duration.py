@@ -30,7 +30,7 @@ def test_the_approximation_is_within_a_third_of_simulations(
 @pytest.mark.slow_without_jit
 def test_short_experiments_are_simulated_the_same_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Scenario, "is_compiled", lambda self: True)
-    first, second = (fb.plan([1.0, 0.0, 0.0], "gaussian", rates=0.2).duration for _ in range(2))
+    first, second = (fb.plan([1.0, 0.0, 0.0], fb.Gaussian(1.0), rates=0.2).duration for _ in range(2))
     assert first == second
     assert first.simulated
     assert first.p10 < first.p50 < first.p90
@@ -41,7 +41,7 @@ def test_short_experiments_are_simulated_the_same_every_time(monkeypatch: pytest
     [
         ([0.1, 0.101], "bernoulli", None),  # would take too long
         ([1e12, 1e12 + 1e7], "poisson", None),  # cannot be simulated
-        ([1.0, 0.0], "gaussian", fb.rates.Custom(lambda means: 0.2)),  # is slow
+        ([1.0, 0.0], fb.Gaussian(1.0), fb.rates.Custom(lambda means: 0.2)),  # is slow
     ],
 )
 def test_what_is_not_quick_is_approximated(
@@ -56,7 +56,7 @@ def test_what_is_not_quick_is_approximated(
 
 def test_nothing_is_compiled_for_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Scenario, "is_compiled", lambda self: False)
-    found = fb.plan([1.0, 0.0], "gaussian", delta=0.4)
+    found = fb.plan([1.0, 0.0], fb.Gaussian(1.0), delta=0.4)
     assert not found.duration.simulated
     assert found.duration.p10 >= 2.0  # one trial per arm
     assert dataclasses.asdict(found.duration) == found.to_dict()["quantiles"]
@@ -65,4 +65,4 @@ def test_nothing_is_compiled_for_a_plan(monkeypatch: pytest.MonkeyPatch) -> None
 def test_runs_that_are_given_up_are_not_quantiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Scenario, "is_compiled", lambda self: True)
     monkeypatch.setattr(durations, "GIVE_UP_AFTER", 0.1)
-    assert not fb.plan([1.0, 0.0], "gaussian").duration.simulated
+    assert not fb.plan([1.0, 0.0], fb.Gaussian(1.0)).duration.simulated

@@ -174,9 +174,9 @@ def test_what_cannot_be_decided_is_refused() -> None:
         plan(fb.Instance([0.2, 0.1]), delta=0.7)
 
 
-GAUSSIAN: dict[str, Any] = {"means": [1.0, 0.0], "family": "gaussian"}
+GAUSSIAN: dict[str, Any] = {"means": [1.0, 0.0], "family": fb.Gaussian(1.0)}
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"means": fb.Instance([1.0, 0.0]), "family": "gaussian"}, "means must stand alone if they are an Instance"),
+    ({"means": fb.Instance([1.0, 0.0]), "family": fb.Gaussian(1.0)}, "means must stand alone if they are an Instance"),
     ({**GAUSSIAN, "arms": ["a"]}, "arms must be at least two"),
     (
         {**GAUSSIAN, "arms": ["a", "b", "c"]},
@@ -187,7 +187,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"means": [1.0, 0.0], "family": "cauchy"}, "family must be one of"),
     ({"means": [1.0, 0.0]}, 'family must be given: "bernoulli" for clicks'),
     ({**GAUSSIAN, "rates": {"a": 0.6}}, "by label needs the labels of the arms"),
-    ({**GAUSSIAN, "rates": 0.6}, "rates must sum to at most 1|Two floors"),
+    ({**GAUSSIAN, "rates": 0.6}, "2 floors of 60 % add up to 120 %"),
 ]
 
 
@@ -270,7 +270,7 @@ def test_the_stop_for_means_that_change() -> None:
     assert bounded.drift_proof < bounded.proved  # which pays for the largest variance
     for other in (
         fb.plan([0.3, 0.2], "bernoulli"),
-        fb.plan([0.3, 0.2], "gaussian", rates=0.2),
+        fb.plan([0.3, 0.2], fb.Gaussian(1.0), rates=0.2),
         fb.plan([0.3, 0.2], "bernoulli", rates=fb.rates.InverseGap(0.5)),
     ):
         assert other.design_based is None
@@ -279,11 +279,11 @@ def test_the_stop_for_means_that_change() -> None:
 
 def test_what_learning_will_cost() -> None:
     """The gaps times the shares until the decision; the floors alone give the rest to the best arm."""
-    found = fb.plan([2.0, 1.0, 0.0], "gaussian", [0.1, 0.2, 0.3])
+    found = fb.plan([2.0, 1.0, 0.0], fb.Gaussian(1.0), [0.1, 0.2, 0.3])
     shares = found.fair.weights
     assert found.regret == pytest.approx(found.proved * (shares[1] + 2.0 * shares[2]))
     assert found.floors_regret == pytest.approx(found.proved * (0.2 + 2.0 * 0.3))
     assert found.to_dict()["regret"] == {"until_decision": found.regret, "floors": found.floors_regret}
     assert "other arms than the best forgo about" in repr(found)
-    less = fb.plan([0.0, 1.0, 2.0], "gaussian", [0.1, 0.2, 0.3], goal="min")
+    less = fb.plan([0.0, 1.0, 2.0], fb.Gaussian(1.0), [0.1, 0.2, 0.3], goal="min")
     assert less.regret == pytest.approx(found.regret)

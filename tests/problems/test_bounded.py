@@ -250,14 +250,14 @@ def test_nonsense_whatever_the_number_of_arms(arguments: dict[str, Any], message
     [
         (
             Bounded(0.4),
-            r"rates must sum to at most 1: 3 floors of 40 % add up to 120 %; at most 33.3 % each is possible",
+            r"3 floors of 40 % add up to 120 %; at most 33.3 % each is possible",
         ),
-        (Bounded([0.1, 0.2]), r"rates must have one entry per arm \(3\), got 2"),
+        (Bounded([0.1, 0.2]), r"floors must have one entry per arm \(3\), got 2"),
         (Bounded(0.0, [0.5, 0.5]), r"ceiling must have one entry per arm \(3\), got 2"),
         (Bounded(groups=[Group([1, 3], 0.2)]), r"groups must hold arms below 3, got arm 3"),
         (
             Bounded([0.3, 0.2, 0.1], 0.25),
-            r"rates must not contradict each other: arm 0 has a floor of 30 % but a ceiling of 25 %",
+            r"limits must not contradict each other: arm 0 has a floor of 30 % but a ceiling of 25 %",
         ),
     ],
 )

@@ -55,7 +55,7 @@ def test_limits_are_refused_exactly_if_they_cannot_be_met() -> None:
             centre = rates_of(bounds).limits(bounds.floors.size).centre
             assert bounds.excess(centre.tolist()) <= 1e-13, bounds
         else:
-            with pytest.raises(ValueError, match=r"^rates must not contradict each other: "):
+            with pytest.raises(ValueError, match=r"^limits must not contradict each other: "):
                 rates_of(bounds).limits(bounds.floors.size)
     assert min(seen.values()) > 100
 
@@ -75,7 +75,7 @@ def test_a_little_too_tight_is_refused(kind: str) -> None:
         changes += [bounds._replace(ceilings=ceilings)] if real.floors[arm] > 1e-5 else []
         for changed in changes:
             assert not possible(changed)
-            with pytest.raises(ValueError, match=r"^rates must not contradict each other: "):
+            with pytest.raises(ValueError, match=r"^limits must not contradict each other: "):
                 rates_of(changed).limits(arms)
 
 
@@ -135,13 +135,13 @@ def test_why(rates: Bounded, why: str) -> None:
     """In the labels of the arms wherever these are known."""
     with pytest.raises(ValueError) as refused:  # noqa: PT011
         rates.numbered(LABELS)
-    assert str(refused.value) == f"rates must not contradict each other: {why}"
+    assert str(refused.value) == f"limits must not contradict each other: {why}"
     for ask in (
-        lambda: fb.Identifier(LABELS, 0.1, "gaussian", rates=rates),
-        lambda: fb.plan([1.0, 0.5, 0.2, 0.0], "gaussian", rates, arms=LABELS),
+        lambda: fb.Identifier(LABELS, 0.1, fb.Gaussian(1.0), rates=rates),
+        lambda: fb.plan([1.0, 0.5, 0.2, 0.0], fb.Gaussian(1.0), rates, arms=LABELS),
         lambda: rates.implied(LABELS),
         lambda: rates.tightened(LABELS),
-        lambda: fb.Identifier(LABELS, 0.1, "gaussian", rates=rates.to_dict()),
+        lambda: fb.Identifier(LABELS, 0.1, fb.Gaussian(1.0), rates=rates.to_dict()),
     ):
         with pytest.raises(ValueError) as again:  # noqa: PT011
             ask()
@@ -158,14 +158,17 @@ def test_shares_have_the_digits_that_tell_them_apart(rates: Bounded, why: str) -
 def test_arms_without_labels_have_numbers() -> None:
     rates = Bounded(0.0, [0.3, 1.0, 1.0], [Group([1, 2], ceiling=0.5)])
     message = "all arms but arm 0 may have at most 50 % together and arm 0 at most 30 %: that leaves 20 % of the trials"
-    for ask in (lambda: fb.Instance([1.0, 0.5, 0.0], rates=rates), lambda: fb.Identifier(3, 0.1, "gaussian", rates)):
+    for ask in (
+        lambda: fb.Instance([1.0, 0.5, 0.0], rates=rates),
+        lambda: fb.Identifier(3, 0.1, fb.Gaussian(1.0), rates),
+    ):
         with pytest.raises(ValueError, match=f": {message} for nobody$"):
             ask()
 
 
 def test_many_parts_are_summed_up() -> None:
     groups = [Group([0, 1], 0.5, 0.5), Group([2, 3], ceiling=0.02)]
-    with pytest.raises(ValueError, match=r"^rates must") as refused:
+    with pytest.raises(ValueError, match=r"^limits must") as refused:
         Bounded(0.0, [1.0] * 4 + [0.1, 0.01, 0.02, 0.03], groups).limits(8)
     assert str(refused.value).endswith(
         ": the group 0, 1 may have at most 50 % together, arm 4 at most 10 %, arm 7 at most 3 % and "

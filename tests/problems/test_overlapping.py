@@ -29,7 +29,7 @@ def test_floors_are_refused_exactly_if_they_cannot_be_met() -> None:
         found = linprog(np.zeros(floors.size), -members, -least, np.ones((1, floors.size)), [1.0], bounds=limits)
         seen[possible := found.status == 0] += 1
         if not possible:
-            with pytest.raises(ValueError, match=r"^rates must not contradict each other: .* of the trials$"):
+            with pytest.raises(ValueError, match=r"^limits must not contradict each other: .* of the trials$"):
                 rates.polytope(floors.size)
             continue
         polytope = rates.polytope(floors.size)
@@ -111,7 +111,7 @@ def test_ceilings_are_refused_exactly_if_they_cannot_be_kept() -> None:
         seen[possible := found.status == 0] += 1
         rates = Overlapping(floors, groups)
         if not possible:
-            with pytest.raises(ValueError, match=r"^rates must not contradict each other: "):
+            with pytest.raises(ValueError, match=r"^limits must not contradict each other: "):
                 rates.polytope(floors.size)
             continue
         centre = rates.polytope(floors.size).centre

@@ -178,12 +178,12 @@ def test_batch_of_floors_is_row_by_row(rate: Rate) -> None:
         (math.nan, r"floor must be in \[0, 1\], got nan"),
         ("half", r"floor must be in \[0, 1\], got 'half'"),
         (None, r"floor must be in \[0, 1\], got None"),
-        ([0.1, -0.2], "floor must not be negative, got -0.2 for arm 1"),
-        ([0.1, math.nan], "floor must be finite, got nan for arm 1"),
-        ([0.6, 0.6], "floor must sum to at most 1: 2 floors of 60 % add up to 120 %; at most 50 % each is possible"),
-        ([0.5, 0.5 + 2e-9], "floor must sum to at most 1: the floors add up to 100.0000002 %"),
-        ([[0.1, 0.2]], r"floor must be a vector, got shape \(1, 2\)"),
-        (["a", "b"], "floor must be numbers, got "),
+        ([0.1, -0.2], "floors must not be negative, got -0.2 for arm 1"),
+        ([0.1, math.nan], "floors must be finite, got nan for arm 1"),
+        ([0.6, 0.6], "2 floors of 60 % add up to 120 %; at most 50 % each is possible"),
+        ([0.5, 0.5 + 2e-9], "the floors add up to 100.0000002 %"),
+        ([[0.1, 0.2]], r"floors must be a vector, got shape \(1, 2\)"),
+        (["a", "b"], "floors must be numbers, got "),
     ],
 )
 def test_constant_floors_that_make_no_sense(floor: Any, message: str) -> None:
@@ -194,8 +194,8 @@ def test_constant_floors_that_make_no_sense(floor: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("floor", "message"),
     [
-        ([0.1, 0.2], r"rates must have one entry per arm \(3\), got 2"),
-        (0.4, "rates must sum to at most 1: 3 floors of 40 % add up to 120 %"),
+        ([0.1, 0.2], r"floors must have one entry per arm \(3\), got 2"),
+        (0.4, "3 floors of 40 % add up to 120 %"),
     ],
 )
 def test_constant_floors_that_do_not_fit_the_arms(floor: Any, message: str) -> None:

@@ -37,11 +37,12 @@ AT_EVERY_DRAW = [FairThompson(), StochasticQuota(), ConstrainedEpsilonGreedy(), 
 WITHIN_LIMITS = [ConstrainedEpsilonGreedy(), ConstrainedEpsilonGreedy(exploration=0.0), ConstrainedLP()]
 by_kind: dict[str, Any] = {"ids": lambda one: str(one.to_dict()) if hasattr(one, "to_dict") else None}
 on_every_path = pytest.mark.parametrize("rule", ON_EVERY_PATH, **by_kind)
+GAUSSIAN = fb.Gaussian(1.0)
 at_every_draw = pytest.mark.parametrize("rule", AT_EVERY_DRAW, **by_kind)
 families = pytest.mark.parametrize("family", FAMILIES, ids=lambda one: f"{one.kind} {one.code}")
 
 
-def running(rule: SamplingRule, rates: Any, family: Family | str = "gaussian", **settings: Any) -> fb.Identifier:
+def running(rule: SamplingRule, rates: Any, family: Family | str = GAUSSIAN, **settings: Any) -> fb.Identifier:
     """An experiment that never ends."""
     settings = {"stopping": fb.stopping.Heuristic(), "settle": False, **settings}
     return fb.Identifier(4, 1e-300, family, rates=rates, sampling=rule, **settings)
@@ -181,7 +182,7 @@ def test_exposure_tends_to_merit(steepness: float) -> None:
 
 def test_exposure_is_the_most_optimistic() -> None:
     """Against all corners of the box of intervals."""
-    ident = running(ExposureFair(6.0), 0.0, "gaussian")
+    ident = running(ExposureFair(6.0), 0.0, fb.Gaussian(1.0))
     ident.tell_batch([10, 30, 5, 20], [3.0, 12.0, -1.0, 16.0])
     ident.ask()
     found = ident.procedure.experiment.policy

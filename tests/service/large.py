@@ -22,7 +22,7 @@ CONFIG: dict[str, Any] = {
     "arms": ARMS,
     "delta": 1e-9,
     "family": "bernoulli",
-    "rates": {"kind": "constant", "floor": 0.1},
+    "floors": {"kind": "constant", "floor": 0.1},
     "sampling": "fair_top_two",
     "stopping": "mixture",
     "settle": True,

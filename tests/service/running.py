@@ -22,8 +22,8 @@ FORM: dict[str, Any] = {
     "name": "a test",
     "arms": ["a", "b", "c"],
     "delta": 0.1,
-    "family": "gaussian",
-    "rates": {"kind": "constant", "floor": 0.2},
+    "family": {"kind": "gaussian", "variance": 1.0},
+    "floors": {"kind": "constant", "floor": 0.2},
     "seed": 7,
 }
 

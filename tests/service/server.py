@@ -174,8 +174,8 @@ class Server:
             "name": "test",
             "arms": ["a", "b", "c", "d"],
             "delta": 1e-9,
-            "family": "gaussian",
-            "rates": 0.2,
+            "family": {"kind": "gaussian", "variance": 1.0},
+            "floors": 0.2,
             "seed": 1,
         }
         answer = self.call("POST", "/v1/experiments", form | options)

@@ -39,7 +39,9 @@ class AnyCalls(RuleBasedStateMachine):
     @initialize(delta=st.sampled_from([0.4, 1e-3]), settle=st.booleans(), seed=st.integers(0, 2**53 - 1))
     def create(self, delta: float, settle: bool, seed: int) -> None:
         form = {"name": "any", "arms": ARMS, "delta": delta, "settle": settle, "seed": seed}
-        created = self.call("/v1/experiments", form | {"family": "gaussian", "rates": FLOOR})
+        created = self.call(
+            "/v1/experiments", form | {"family": {"kind": "gaussian", "variance": 1.0}, "floors": FLOOR}
+        )
         assert created.status_code == 201
         self.id = created.json()["id"]
         self.tickets: list[str] = []  # the arm of each

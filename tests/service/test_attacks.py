@@ -134,8 +134,8 @@ def test_half_bodies_without_a_key_take_no_memory(start: Start, sqlite: str) -> 
 def test_a_heavy_neighbour_is_not_noticed(start: Start, sqlite: str) -> None:
     server = start(sqlite, environment={"FAIRBAI_JIT": "wait"})
     arms = [str(arm) for arm in range(1000)]
-    heavy = server.create(arms=arms, rates=0.0, sampling="lucb", family="bernoulli")
-    wide = server.create(arms=arms, rates=0.0, family="bernoulli")
+    heavy = server.create(arms=arms, floors=0.0, sampling="lucb", family="bernoulli")
+    wide = server.create(arms=arms, floors=0.0, family="bernoulli")
     many = server.create()
     visitor = Visitor(server, server.create())
     calls = [(experiment, fill(server, experiment)) for experiment in (heavy, wide, many)]
@@ -177,7 +177,7 @@ def test_plans_of_others_are_not_noticed(start: Start, sqlite: str) -> None:
     visitor = Visitor(server, server.create())
     arms = [str(arm) for arm in range(100)]
     means = [0.1 + arm / 1000 for arm in range(100)]
-    form = {"arms": arms, "means": means, "delta": 0.05, "family": "bernoulli", "rates": 0.005}
+    form = {"arms": arms, "means": means, "delta": 0.05, "family": "bernoulli", "floors": 0.005}
     assert post(server, "/v1/plan", form)[0] == 200
     statuses: list[int] = []
     until = time.monotonic() + 4.0

@@ -29,7 +29,7 @@ def read_again(book: Book) -> Book:
 
 def test_floors_are_shares_of_the_trials_in_which_an_arm_was_available() -> None:
     floors, rng = np.array([0.4, 0.1, 0.0, 0.3]), np.random.default_rng(0)
-    book = book_of(rates={"kind": "constant", "floor": floors.tolist()}, sampling=QUEUES)
+    book = book_of(floors={"kind": "constant", "floor": floors.tolist()}, sampling=QUEUES)
     counts, chances, worst, trials = np.zeros(4), np.zeros(4), np.zeros(4), 0
     for number in range(150):
         some = (
@@ -52,7 +52,7 @@ def test_floors_are_shares_of_the_trials_in_which_an_arm_was_available() -> None
 
 
 def test_a_bound_that_is_not_kept_is_noticed_when_it_happens_and_stays_so() -> None:
-    book = book_of(rates={"kind": "constant", "floor": [0.9, 0.0, 0.0, 0.0]}, sampling={**QUEUES, "eta": 0.0})
+    book = book_of(floors={"kind": "constant", "floor": [0.9, 0.0, 0.0, 0.0]}, sampling={**QUEUES, "eta": 0.0})
     book.promises.assign([0], [0, 1])
     for _ in range(9):
         book.promises.assign([1])  # which the rule would not do
@@ -62,7 +62,7 @@ def test_a_bound_that_is_not_kept_is_noticed_when_it_happens_and_stays_so() -> N
 
 
 def test_a_bound_that_is_not_kept_stays_so_when_its_arm_is_switched_off() -> None:
-    book = book_of(rates={"kind": "constant", "floor": [0.9, 0.0, 0.0, 0.0]})
+    book = book_of(floors={"kind": "constant", "floor": [0.9, 0.0, 0.0, 0.0]})
     book.promises.assign([1] * 9)  # which the rule would not do
     book.promises.release(0)
     assert not book.promises.kept_on_every_path()

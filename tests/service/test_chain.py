@@ -239,7 +239,7 @@ def check_upgrade(client: Local) -> None:
         refused = client.post(path, json=body)
         assert refused.status_code == 503
         assert "upgraded to schema 9999 while this server was running" in refused.json()["detail"]
-    form = {"name": "x", "arms": ["a", "b"], "delta": 0.1, "family": "gaussian"}
+    form = {"name": "x", "arms": ["a", "b"], "delta": 0.1, "family": {"kind": "gaussian", "variance": 1.0}}
     assert client.post("/v1/experiments", json=form).status_code == 503
     assert client.get("/readyz").status_code == 503
     with client.app.service.database.writer.begin() as connection:

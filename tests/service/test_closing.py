@@ -118,7 +118,7 @@ def test_log_and_stream_say_so(client: Local, at: str) -> None:
 
 
 def test_closing_after_the_decision_keeps_the_answer(client: Local) -> None:
-    at = create(client, sampling="top_two", rates={"kind": "constant", "floor": [0.0, 0.0, 0.8]})
+    at = create(client, sampling="top_two", floors={"kind": "constant", "floor": [0.0, 0.0, 0.8]})
     while not read(client, at)["decided"]:
         play(client, at, 1)
     assert not read(client, at)["stopped"]

@@ -60,7 +60,11 @@ def test_ends_of_cycles() -> None:
 @pytest.mark.parametrize("stopping", ["mixture", "design_based"])
 def test_decides_at_the_end_of_the_cycle(client: Local, tmp_path: Path, stopping: str) -> None:
     clock = Clock(client)
-    family = {"kind": "bounded", "low": -20.0, "high": 20.0} if stopping == "design_based" else "gaussian"
+    family = (
+        {"kind": "bounded", "low": -20.0, "high": 20.0}
+        if stopping == "design_based"
+        else {"kind": "gaussian", "variance": 1.0}
+    )
     late = {"report_after": 60.0, "silence": 0.0} if stopping == "design_based" else {}
     at = create(client, cycle="7d", stopping=stopping, family=family, **late)
     began = clock.now

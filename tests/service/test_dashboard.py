@@ -30,7 +30,7 @@ PLAN: dict[str, Any] = {
     "means": [0.1, 0.12, 0.1],
     "family": "bernoulli",
     "delta": 0.05,
-    "rates": {"kind": "constant", "floor": 0.3},
+    "floors": {"kind": "constant", "floor": 0.3},
     "daily": 5000,
 }
 
@@ -61,8 +61,8 @@ def test_plan(tmp_path: Path) -> None:
 def test_a_plan_can_be_begun(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
         ceilings = {"kind": "bounded", "floor": 0.1, "ceiling": [0.4, 0.5, 0.5]}
-        for rates in (PLAN["rates"], ceilings):
-            planned = client.post("/v1/plan", json={**PLAN, "rates": rates, "daily": None}).json()
+        for rates in (PLAN["floors"], ceilings):
+            planned = client.post("/v1/plan", json={**PLAN, "floors": rates, "daily": None}).json()
             assert planned["days"] is None
             begun = client.post("/v1/experiments", json={"name": "planned", **planned["experiment"]})
             assert begun.status_code == 201, begun.text
@@ -76,7 +76,7 @@ def test_a_plan_has_both_stops(tmp_path: Path) -> None:
             ({}, True),
             ({"drifts": True}, True),
             ({"drifts": False}, False),
-            ({"rates": 0.0}, False),
+            ({"floors": 0.0}, False),
             ({"family": "poisson"}, False),
             ({"family": bounded}, True),
         )
@@ -92,7 +92,7 @@ def test_a_plan_has_both_stops(tmp_path: Path) -> None:
             assert answer.experiment["stopping"]["kind"] == ("design_based" if drifts else "mixture")
             begun = client.post("/v1/experiments", json={"name": "planned", **answer.experiment})
             assert begun.status_code == 201, begun.text
-        refused = client.post("/v1/plan", json={**PLAN, "rates": 0.0, "drifts": True})
+        refused = client.post("/v1/plan", json={**PLAN, "floors": 0.0, "drifts": True})
         assert refused.status_code == 422
         assert "a constant, positive floor for every arm" in refused.json()["detail"]
 
@@ -114,14 +114,14 @@ def test_a_difference_instead_of_means(tmp_path: Path) -> None:
         ({"means": None}, "means must be given, or difference and baseline"),
         ({"difference": 0.1}, "means must stand alone"),
         ({"means": None, "difference": 0.1}, "means must be given, or difference and baseline"),
-        ({"rates": {"kind": "constant", "floor": 0.4}}, "rates must sum to at most 1"),
-        ({"rates": {"kind": "bounded", "floor": 0.1, "ceiling": 0.2}}, "3 ceilings of 20 % add up to 60 %"),
-        ({"rates": {"kind": "constant", "floor": [0.5, 0.5, 0.0]}}, "nothing is left for 'c'"),
-        ({"rates": {"kind": "magic"}}, "rates must be one of"),
-        ({"rates": {"d": 0.1}}, "a floor must be for an arm of 'a', 'b', 'c', got 'd'"),
-        ({"rates": {"d": 1.1}}, "rates.d must be at most 1, got 1.1"),
-        ({"rates": [0.1, True, 0.1]}, "rates[1] must be a number, got true"),
-        ({"rates": True}, "rates must be one floor for all arms, one per arm, floors by label (with factors: by"),
+        ({"floors": {"kind": "constant", "floor": 0.4}}, "3 floors of 40 % add up to 120 %"),
+        ({"floors": {"kind": "bounded", "floor": 0.1, "ceiling": 0.2}}, "3 ceilings of 20 % add up to 60 %"),
+        ({"floors": {"kind": "constant", "floor": [0.5, 0.5, 0.0]}}, "nothing is left for 'c'"),
+        ({"floors": {"kind": "magic"}}, "floors must be one of"),
+        ({"floors": {"d": 0.1}}, "a floor must be for an arm of 'a', 'b', 'c', got 'd'"),
+        ({"floors": {"d": 1.1}}, "floors.d must be at most 1, got 1.1"),
+        ({"floors": [0.1, True, 0.1]}, "floors[1] must be a number, got true"),
+        ({"floors": True}, "floors must be one floor for all arms, one per arm, floors by label (with factors: by"),
         ({"family": "cauchy"}, "family must be one of"),
         ({"family": None}, FAMILY_MISSING.replace("None", "null")),
         ({"delta": 0.5}, "delta"),
@@ -129,8 +129,11 @@ def test_a_difference_instead_of_means(tmp_path: Path) -> None:
         ({"arms": [str(number) for number in range(101)]}, "arms"),
         ({"daily": 0}, "daily"),
         ({"daily": 1e-310}, "daily"),
-        ({"family": "gaussian", "means": [0.0, 1e-200, 0.0]}, "means must differ by more: to tell 'b' from"),
-        ({"family": "gaussian", "means": [0.0, 1e-150, 0.0]}, "means must differ by more"),
+        (
+            {"family": {"kind": "gaussian", "variance": 1.0}, "means": [0.0, 1e-200, 0.0]},
+            "means must differ by more: to tell 'b' from",
+        ),
+        ({"family": {"kind": "gaussian", "variance": 1.0}, "means": [0.0, 1e-150, 0.0]}, "means must differ by more"),
     ],
 )
 def test_what_is_wrong_with_a_plan(tmp_path: Path, changes: dict[str, Any], detail: str) -> None:
@@ -143,7 +146,7 @@ def test_what_is_wrong_with_a_plan(tmp_path: Path, changes: dict[str, Any], deta
 def test_a_plan_takes_the_short_forms_of_rates(tmp_path: Path) -> None:
     with running(address(tmp_path), "reader") as client:
         for short, full in (({"a": 0.3}, [0.3, 0.0, 0.0]), (0.2, 0.2), ([0.1, 0.2, 0.3], [0.1, 0.2, 0.3])):
-            plans = [client.post("/v1/plan", json={**PLAN, "rates": form}).json()
+            plans = [client.post("/v1/plan", json={**PLAN, "floors": form}).json()
                      for form in (short, {"kind": "constant", "floor": full})]  # fmt: skip
             assert plans[0] == plans[1]
 
@@ -220,7 +223,7 @@ def test_lines_of_a_list(tmp_path: Path) -> None:
 
 def test_progress_of_the_list_is_that_of_the_status(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
-        at = create(client, delta=1e-9, rates="constant")
+        at = create(client, delta=1e-9, floors="constant")
         for number in range(20):
             play(client, at, 5, seed=number)
             (line,) = client.get("/v1/experiments").json()["experiments"]
@@ -267,7 +270,7 @@ def test_sentence_of_a_tie(tmp_path: Path) -> None:
 
 def test_sentence_of_a_decision(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
-        at = create(client, delta=0.05, rates={"kind": "constant", "floor": [0.1, 0.1, 0.6]})
+        at = create(client, delta=0.05, floors={"kind": "constant", "floor": [0.1, 0.1, 0.6]})
         play(client, at, 500)
         found = client.get(f"{at}/summary").json()
         trials = client.get(at).json()["trials"]
@@ -284,7 +287,7 @@ def test_sentence_of_a_decision(tmp_path: Path) -> None:
 
 def test_sentence_of_a_heuristic_decision_without_floors(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
-        at = create(client, stopping="heuristic", rates="constant")
+        at = create(client, stopping="heuristic", floors="constant")
         play(client, at, 500)
         said = sentence(client, at)
         assert said.startswith("“a” is best, by a rule that aims at 90 % confidence and is not proved, after ")
@@ -293,7 +296,7 @@ def test_sentence_of_a_heuristic_decision_without_floors(tmp_path: Path) -> None
 
 def test_sentence_while_floors_are_settled(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
-        at = create(client, sampling="top_two", rates={"kind": "constant", "floor": [0.0, 0.0, 0.8]})
+        at = create(client, sampling="top_two", floors={"kind": "constant", "floor": [0.0, 0.0, 0.8]})
         while not client.get(at).json()["decided"]:
             play(client, at, 1)
         assert re.search(r"; [\d,]+ more trials? until every arm has its guaranteed share", sentence(client, at))
@@ -312,7 +315,7 @@ def test_sentences_of_closed_experiments(tmp_path: Path) -> None:
 
 def test_sentence_of_floors_that_are_not_met(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
-        at = create(client, sampling="top_two", settle=False, rates={"kind": "constant", "floor": [0.0, 0.0, 0.8]})
+        at = create(client, sampling="top_two", settle=False, floors={"kind": "constant", "floor": [0.0, 0.0, 0.8]})
         play(client, at, 500)
         assert re.search(r"“c” got [\d.]+ % of the trials but was guaranteed 80 %", sentence(client, at))
         assert client.get(f"{at}/summary").json()["floors_met"] is False
@@ -324,7 +327,7 @@ def test_sentence_of_floors_that_are_not_met(tmp_path: Path) -> None:
 
 def test_audit_says_what_the_log_says(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
-        at = create(client, rates={"kind": "constant", "floor": [0.5, 0.1, 0.2]})
+        at = create(client, floors={"kind": "constant", "floor": [0.5, 0.1, 0.2]})
         play(client, at, 500)
         audit = checked(audit_answers.Audit, client.get(f"{at}/audit"))
         log = list(csv.DictReader(io.StringIO(client.get(f"{at}/events").text)))
@@ -347,7 +350,7 @@ def test_audit_says_what_the_log_says(tmp_path: Path) -> None:
 
 def test_audits_of_other_promises(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
-        learned = create(client, rates={"kind": "gap", "p0": 0.6})
+        learned = create(client, floors={"kind": "gap", "p0": 0.6})
         play(client, learned, 3)
         audit = client.get(f"{learned}/audit").json()
         assert audit["kept"] is None
@@ -355,13 +358,13 @@ def test_audits_of_other_promises(tmp_path: Path) -> None:
         assert {arm["behind"] for arm in audit["arms"]} == {None}
         assert audit["verdict"] == "Its shares are guaranteed at the stop, which has not come yet."
         groups = [{"arms": [1, 2], "floor": 0.5}]
-        limited = create(client, rates={"kind": "bounded", "floor": 0.1, "ceiling": 0.6, "groups": groups})
+        limited = create(client, floors={"kind": "bounded", "floor": 0.1, "ceiling": 0.6, "groups": groups})
         play(client, limited, 3)
         audit = checked(audit_answers.Audit, client.get(f"{limited}/audit"))
         assert audit["groups"][0]["arms"] == ["b", "c"]
         assert all(arm["above"] is not None for arm in audit["arms"])
         assert (audit["groups"][0]["ceiling"], audit["groups"][0]["above"]) == (1.0, None)
-        plain = create(client, rates="constant", stopping="heuristic")
+        plain = create(client, floors="constant", stopping="heuristic")
         audit = client.get(f"{plain}/audit").json()
         assert audit["verdict"] == "No shares were guaranteed."
         assert audit["promise"]["sentences"] == [
@@ -372,7 +375,7 @@ def test_audits_of_other_promises(tmp_path: Path) -> None:
 
 def test_the_audit_of_a_ceiling_of_a_group(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
-        at = create(client, rates={"kind": "bounded", "groups": [{"arms": ["b", "c"], "ceiling": 0.4}]})
+        at = create(client, floors={"kind": "bounded", "groups": [{"arms": ["b", "c"], "ceiling": 0.4}]})
         play(client, at, 2000)
         audit = checked(audit_answers.Audit, client.get(f"{at}/audit"))
         (group,) = audit["groups"]
@@ -386,7 +389,7 @@ def test_the_audit_of_a_ceiling_of_a_group(tmp_path: Path) -> None:
 def test_broken_ceilings_of_groups_are_not_called_kept(tmp_path: Path) -> None:
     groups = [{"arms": [1, 2], "ceiling": 0.4}]
     with running(address(tmp_path)) as client:
-        at = create(client, settle=False, rates={"kind": "bounded", "groups": groups})
+        at = create(client, settle=False, floors={"kind": "bounded", "groups": groups})
         batch = {"batch": "1", "pulls": {"a": 200, "b": 400, "c": 400}, "sums": {"a": 0.0, "b": 400.0, "c": 0.0}}
         assert client.post(f"{at}/batches", json=batch).json()["stopped"]
         audit = client.get(f"{at}/audit").json()
@@ -396,7 +399,7 @@ def test_broken_ceilings_of_groups_are_not_called_kept(tmp_path: Path) -> None:
 def test_broken_ceilings_and_groups_are_not_called_kept(tmp_path: Path) -> None:
     groups = [{"arms": [1, 2], "floor": 0.4}]
     with running(address(tmp_path)) as client:
-        at = create(client, settle=False, rates={"kind": "bounded", "ceiling": 0.5, "groups": groups})
+        at = create(client, settle=False, floors={"kind": "bounded", "ceiling": 0.5, "groups": groups})
         batch = {"batch": "1", "pulls": {"a": 800, "b": 100, "c": 100}, "sums": {"a": 800.0, "b": 0.0, "c": 0.0}}
         assert client.post(f"{at}/batches", json=batch).json()["stopped"]
         audit = client.get(f"{at}/audit").json()
@@ -406,7 +409,7 @@ def test_broken_ceilings_and_groups_are_not_called_kept(tmp_path: Path) -> None:
 
 def test_shares_to_less_than_a_trial_are_called_so(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
-        at = create(client, arms=["a", "b"], rates={"kind": "constant", "floor": [0.35, 0.65]}, settle=True)
+        at = create(client, arms=["a", "b"], floors={"kind": "constant", "floor": [0.35, 0.65]}, settle=True)
         play(client, at, 500)
         arms = client.get(at).json()["arms"]
         trials = sum(arm["assigned"] for arm in arms)
@@ -512,7 +515,7 @@ def test_report_is_one_file_in_which_labels_are_text(tmp_path: Path) -> None:
 def test_settings_of_a_report_are_words(tmp_path: Path) -> None:
     with running(address(tmp_path), "admin") as client:
         groups = [{"arms": [1, 2], "floor": 0.5}]
-        at = create(client, rates={"kind": "bounded", "floor": [0.1, 0.2, 0.1], "ceiling": 0.6, "groups": groups})
+        at = create(client, floors={"kind": "bounded", "floor": [0.1, 0.2, 0.1], "ceiling": 0.6, "groups": groups})
         reader = Reader()
         reader.feed(client.get(f"{at}/report").text)
         settings = reader.text[reader.text.index("Setting") :]
@@ -521,7 +524,7 @@ def test_settings_of_a_report_are_words(tmp_path: Path) -> None:
         assert "Sampling rulefair top two" in settings
         assert "{" not in settings
         groups = [{"arms": [1, 2], "floor": 0.5, "ceiling": 0.7}, {"arms": [0], "ceiling": 0.4}]
-        reader.feed(client.get(f"{create(client, rates={'kind': 'bounded', 'groups': groups})}/report").text)
+        reader.feed(client.get(f"{create(client, floors={'kind': 'bounded', 'groups': groups})}/report").text)
         assert "groups b, c: 50 % to 70 %, a: at most 40 %)" in reader.text
 
 

@@ -260,7 +260,7 @@ def test_erasing_a_unit_does_not_keep_its_experiment(client: Local) -> None:
 def test_retention_is_checked_and_kept_in_the_configuration(client: Local) -> None:
     at = create(client, retention="365d")
     assert client.get(at).json()["config"]["retention"] == "365d"
-    refused = client.post("/v1/experiments", json={"name": "x", "arms": ["a", "b"], "delta": 0.1, "family": "gaussian",
+    refused = client.post("/v1/experiments", json={"name": "x", "arms": ["a", "b"], "delta": 0.1, "family": "poisson",
                                                    "retention": "5m"})  # fmt: skip
     assert refused.status_code == 422
     assert "retention must be a duration such as 365d, from 1h to 36500d, got '5m'" in refused.json()["detail"]

@@ -38,7 +38,7 @@ def client(tmp_path: Path) -> Iterator[Local]:
 
 def identifier(**changes: Any) -> fb.Identifier:
     stopping = fb.stopping.DesignBased()
-    return fb.Identifier(["a", "b", "c"], 0.1, "bernoulli", rates=0.2, stopping=stopping, seed=7, **changes)
+    return fb.Identifier(["a", "b", "c"], 0.1, "bernoulli", floors=0.2, stopping=stopping, seed=7, **changes)
 
 
 def counts(client: Local, at: str) -> tuple[int, ...]:
@@ -283,10 +283,10 @@ def test_defaults_are_shown(client: Local) -> None:
 @pytest.mark.parametrize(
     ("changes", "detail"),
     [
-        ({"family": "gaussian"}, "design_based"),
-        ({"rates": 0.0}, "give one, such as rates=0.2, or use Mixture"),
-        ({"rates": {"a": 0.3}}, "positive floor for every arm"),
-        ({"rates": {"kind": "gap", "p0": 0.5}}, "constant ones"),
+        ({"family": {"kind": "gaussian", "variance": 1.0}}, "design_based"),
+        ({"floors": 0.0}, "give one, such as floors=0.2, or use Mixture"),
+        ({"floors": {"a": 0.3}}, "positive floor for every arm"),
+        ({"floors": {"kind": "gap", "p0": 0.5}}, "constant ones"),
         ({"sampling": "fair_top_two"}, "a sampling rule that draws"),
         ({"lease": 60.0}, "report_after and silence instead of lease"),
         ({"family": {"kind": "bounded", "low": 0.0, "high": 1.0}}, "give report_after"),
@@ -439,7 +439,7 @@ def test_python_client_has_probabilities_and_versions(tmp_path: Path) -> None:
 
 def test_killed_server_goes_on_with_its_open_tickets(start: Start, sqlite: str) -> None:
     server, rng = start(sqlite), random.Random(10)
-    at = f"/v1/experiments/{server.create(family='bernoulli', stopping='design_based', rates=0.1)}"
+    at = f"/v1/experiments/{server.create(family='bernoulli', stopping='design_based', floors=0.1)}"
     for _ in range(2):
         tickets = server.call("POST", f"{at}/ask", {"n": 6}).body["tickets"]
         rewards = [{"ticket": one["ticket"], "reward": float(rng.random() < 0.5)} for one in tickets]

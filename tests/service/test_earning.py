@@ -31,7 +31,7 @@ from tests.service.test_units import OPEN, of, visit
 
 DAY = 86_400.0
 WINDOW = {"report_after": 1000.0, "silence": 0.0}
-BASKETS = {"family": {"kind": "bounded", "low": 0.0, "high": 50.0}, "rates": 0.1}
+BASKETS = {"family": {"kind": "bounded", "low": 0.0, "high": 50.0}, "floors": 0.1}
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +223,7 @@ def test_voiding_what_a_unit_earned(client: Local, drawn: bool) -> None:
 
 
 def test_wrong_configurations(client: Local) -> None:
-    form = {"name": "x", "arms": ["a", "b"], "delta": 0.1, "family": "gaussian"}
+    form = {"name": "x", "arms": ["a", "b"], "delta": 0.1, "family": {"kind": "gaussian", "variance": 1.0}}
     assert "earnings needs report_after" in refused(client, "/v1/experiments", **form, earnings="sum")[2]
     short = {"report_after": 2 * DAY, "unit_retention": "1d"}
     assert "unit_retention must not be shorter" in refused(client, "/v1/experiments", **form, **short)[2]

@@ -79,7 +79,7 @@ def test_policies_stay_for_an_epoch(tmp_path: Path, stopping: str) -> None:
 
 def test_another_epoch_has_another_policy(tmp_path: Path) -> None:
     with running(address(tmp_path), policy_seconds=0.0) as client:
-        at = create(client, family="bernoulli", stopping="design_based", rates=0.1)
+        at = create(client, family="bernoulli", stopping="design_based", floors=0.1)
         policies = [client.get(f"{at}/policy").json() for _ in range(3)]
         assert len({(one["version"], one["seed"]) for one in policies}) == 3
         for number, policy in enumerate(policies):  # batches may follow any version
@@ -91,7 +91,7 @@ def test_another_epoch_has_another_policy(tmp_path: Path) -> None:
 
 def test_rules_that_choose_have_a_policy_for_so_many_trials(client: Local) -> None:
     """Ten trials of a policy for ten may well leave an arm out, whose turn is in the next policy."""
-    at = create(client, rates={"a": 0.05}, family="bernoulli")
+    at = create(client, floors={"a": 0.05}, family="bernoulli")
     seen = []
     for number in range(20):
         policy = client.get(f"{at}/policy", params={"trials": 10}).json()
@@ -179,7 +179,7 @@ def test_ceilings_and_groups_hold_in_edge_mode(client: Local) -> None:
         "ceiling": 0.5,
         "groups": [{"arms": [1, 2], "floor": 0.6, "ceiling": 0.75}],
     }
-    at = create(client, rates=rates, delta=1e-9)
+    at = create(client, floors=rates, delta=1e-9)
     for number in range(5):
         shares = client.get(f"{at}/policy", params={"trials": 100}).json()["probabilities"]
         pulls = {arm: round(100 * share) for arm, share in shares.items()}

@@ -114,7 +114,7 @@ def test_rewards_that_are_out_may_still_decide(client: Local, tmp_path: Path) ->
 
 def test_settling_is_within_the_budget(client: Local, tmp_path: Path) -> None:
     rates = {"kind": "constant", "floor": [0.0, 0.0, 0.8]}
-    at = create(client, sampling="top_two", rates=rates, max_trials=10)
+    at = create(client, sampling="top_two", floors=rates, max_trials=10)
     play(client, at, 100, best=5.0)
     status = read(client, at)
     assert (status["trials"], status["decided"], status["stopped"], status["ended_by"]) == (10, True, True, "decision")

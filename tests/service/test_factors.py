@@ -54,7 +54,7 @@ def created(client: Local, **changes: Any) -> str:
 
 
 def test_from_the_factors_to_the_report(client: Local, folder: Path) -> None:
-    at = created(client, rates={"headline": 0.2, "button": {"go": 0.3}})
+    at = created(client, floors={"headline": 0.2, "button": {"go": 0.3}})
     status = play(client, at, 0.0, 2_000)
     assert status["stopped"]
     assert status["proved"]
@@ -123,7 +123,7 @@ def test_a_void_keeps_the_doubt(client: Local, folder: Path) -> None:
 def test_a_plan_can_be_started(client: Local) -> None:
     means = [0.0, 0.5, 0.2, 0.6, 1.1, 0.8]
     form = {name: value for name, value in FORM.items() if name not in ("name", "seed")}
-    response = client.post("/v1/plan", json={**form, "means": means, "rates": {"headline": 0.2}})
+    response = client.post("/v1/plan", json={**form, "means": means, "floors": {"headline": 0.2}})
     assert response.status_code == 200, response.text
     plan = response.json()
     assert plan["best"] == "new / try"
@@ -138,7 +138,7 @@ def test_a_plan_can_be_started(client: Local) -> None:
 
 def test_a_plan_takes_effects_instead_of_means(client: Local) -> None:
     form = {name: value for name, value in FORM.items() if name not in ("name", "seed")}
-    form |= {"rates": {"headline": 0.2, "button": {"go": 0.3}}}
+    form |= {"floors": {"headline": 0.2, "button": {"go": 0.3}}}
     effects = {"headline": {"new": 0.6}, "button": {"try": 0.5, "go": 0.2}}
     plan = client.post("/v1/plan", json={**form, "effects": effects, "baseline": 1.0}).json()
     assert plan["best"] == "new / try"
@@ -161,7 +161,7 @@ def test_a_plan_takes_effects_instead_of_means(client: Local) -> None:
         ({"effects": {}, "difference": 1.0}, "effects must stand alone"),
         ({"effects": {}, "factors": None, "arms": ["a", "b"]}, "effects need factors"),
         ({}, "means must be given, or difference and baseline, or, with factors, effects"),
-        ({"effects": {"button": {"try": 1.0}}, "rates": {"footer": 0.1}}, "floors must be by factor"),
+        ({"effects": {"button": {"try": 1.0}}, "floors": {"footer": 0.1}}, "floors must be by factor"),
         ({"effects": {}, "family": {**NOISE, "guess": 4.0}}, "family takes kind and variance, got 'guess'"),
         ({"effects": {}, "family": {**NOISE, "kind": "factorial", "factors": FACTORS}}, "factors must be given once"),
     ],
@@ -181,9 +181,9 @@ def test_floors_of_arms_and_of_a_factor_called_kind(client: Local) -> None:
         ({"kind": "overlapping", "floor": 0.1}, [0.2] * 4),
         (0.1, [0.2] * 4),
     ]:
-        plan = client.post("/v1/plan", json={**form, "effects": effects, "rates": rates}).json()
+        plan = client.post("/v1/plan", json={**form, "effects": effects, "floors": rates}).json()
         assert [one["floor"] for one in plan["levels"]] == pytest.approx(floors)
-        at = created(client, **{**form, "rates": rates})
+        at = created(client, **{**form, "floors": rates})
         assert [one["floor"] for one in client.get(at).json()["effects"]] == pytest.approx(floors)
 
 
@@ -203,7 +203,7 @@ def test_interactions_and_other_features(client: Local) -> None:
         ({"arms": ["a", "b"]}, "arms follow from factors"),
         ({"factors": {"headline": ["old"]}}, "at least two levels"),
         ({"factors": None, "arms": ["a", "b"], "interactions": []}, "interactions need factors"),
-        ({"rates": {"headline": 0.6}}, "would take 120 % of the trials"),
+        ({"floors": {"headline": 0.6}}, "would take 120 % of the trials"),
         ({"factors": {name: ["x", "y"] for name in "abcdefghi"}}, "at most 2,500 here, got 512 x 10"),
         ({"factors": {name: list("0123456789") for name in "ab"}, "interactions": [["a", "b"]]}, "got 100 x 100"),
         ({"factors": {str(name): ["x", "y"] for name in range(26)}}, "at most 1,000 combinations, got 67,108"),
@@ -238,7 +238,7 @@ def test_what_is_refused(client: Local, changes: dict[str, Any], message: str) -
 
 
 def test_ceilings_of_levels_are_kept_and_audited(client: Local) -> None:
-    at = created(client, rates={"kind": "bounded", "floor": {"headline": 0.3}, "ceiling": {"button": {"try": 0.4}}})
+    at = created(client, floors={"kind": "bounded", "floor": {"headline": 0.3}, "ceiling": {"button": {"try": 0.4}}})
     status = play(client, at, 0.0, 2_000)
     assert status["stopped"]
     counts = {arm["arm"]: arm["assigned"] for arm in status["arms"]}

@@ -82,7 +82,7 @@ def test_wrong_values_are_refused(client: Local, values: dict[str, Any], detail:
 )
 def test_values_are_finite(client: Local, value: str, detail: str) -> None:
     other = "{}" if value.startswith("{") else "1.5"
-    form = '{"name": "x", "arms": ["a", "b"], "delta": 0.1, "family": "gaussian", "values": {"a": %s, "b": %s}}'
+    form = '{"name": "x", "arms": ["a", "b"], "delta": 0.1, "family": "poisson", "values": {"a": %s, "b": %s}}'
     response = client.post("/v1/experiments", content=form % (value, other))
     assert (response.status_code, response.json()["detail"]) == (422, detail)
 

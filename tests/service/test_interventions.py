@@ -128,7 +128,7 @@ def test_ended_experiment_cannot_be_paused(client: Local) -> None:
 
 @pytest.mark.parametrize("rates", [0.25, {"kind": "gap", "p0": 0.3}])
 def test_arm_that_is_switched_off_gets_no_tickets_and_is_not_the_answer(client: Local, rates: Any) -> None:
-    at = create(client, rates=rates, arms=["a", "b", "c"], delta=0.05)
+    at = create(client, floors=rates, arms=["a", "b", "c"], delta=0.05)
     rng = random.Random(3)
     mean = {"a": 0.0, "b": 0.9, "c": 2.0}  # c is the best, and broken
     given = ask(client, at, 12)
@@ -167,7 +167,7 @@ def test_edge_nodes_get_no_share_of_an_arm_that_is_off(client: Local) -> None:
 
 
 def test_settling_leaves_out_an_arm_that_is_off(client: Local) -> None:
-    at = create(client, sampling="top_two", rates=[0.3, 0.3, 0.3], delta=0.1)
+    at = create(client, sampling="top_two", floors=[0.3, 0.3, 0.3], delta=0.1)
     rng = random.Random(1)
     while not (status := read(client, at))["decided"]:
         given = ask(client, at, 1)
@@ -204,7 +204,7 @@ def test_arms_that_cannot_be_switched_off(client: Local, changes: dict[str, Any]
 @pytest.mark.parametrize(
     "family",
     [
-        "gaussian",
+        {"kind": "gaussian", "variance": 1.0},
         {"kind": "gaussian", "variance": None},
         {"kind": "bounded", "low": -10, "high": 1e10},
         "poisson",
@@ -250,7 +250,7 @@ def test_evidence_is_that_without_the_wrong_reward(client: Local, family: Any) -
     "family",
     [
         "bernoulli",
-        "gaussian",
+        {"kind": "gaussian", "variance": 1.0},
         {"kind": "gaussian", "variance": None},
         {"kind": "bounded", "low": 0, "high": 9},
         "poisson",
@@ -373,7 +373,7 @@ def test_lists_do_not_show_how_sure_it_was_before(client: Local, call: str) -> N
 
 
 def test_void_after_the_decision_is_a_remark(client: Local) -> None:
-    at = create(client, rates=0.0)
+    at = create(client, floors=0.0)
     told: list[str] = []
     while not read(client, at)["decided"]:
         given = ask(client, at, 3)
@@ -496,8 +496,8 @@ def test_the_clients(client: Local) -> None:
 
 
 CONFIGS: dict[str, dict[str, Any]] = {
-    "lease": {"rates": 0.2},
-    "learned": {"rates": {"kind": "gap", "p0": 0.3}, "sampling": "fair_track_and_stop"},
+    "lease": {"floors": 0.2},
+    "learned": {"floors": {"kind": "gap", "p0": 0.3}, "sampling": "fair_track_and_stop"},
     "unknown variance": {"family": {"kind": "gaussian", "variance": None}, "goal": "min"},
     "bounded": {"family": {"kind": "bounded", "low": -9.0, "high": 99.0}, "tolerance": 0.01, "control": "b"},
     "aged": {"report_after": 3600.0, "silence": 0.5},

@@ -239,7 +239,7 @@ def test_who_managed_keys_is_in_the_log_of_the_server(tmp_path: Path, caplog: py
 def test_who_published_a_policy_is_in_the_log(tmp_path: Path) -> None:
     url = address(tmp_path)
     with running(url) as client, opened(url) as database:
-        at = create(client, family="bernoulli", stopping="design_based", rates=0.2)
+        at = create(client, family="bernoulli", stopping="design_based", floors=0.2)
         assert client.get(f"{at}/policy").status_code == 200
         with database.reader.connect() as connection:
             actors = connection.execute(select(events.c.actor).order_by(events.c.sequence)).scalars().all()

@@ -44,7 +44,7 @@ def test_users_do_not_notice_what_happens_to_the_experiment(start: Start, sqlite
 async def use(server: Server) -> None:
     family = {"kind": "bounded", "low": -0.7, "high": 1.0}
     experiment = server.create(
-        arms=list(PROMPTS), family=family, rates=0.1, report_after=3600.0, silence=0.0, lease=None, earnings="sum"
+        arms=list(PROMPTS), family=family, floors=0.1, report_after=3600.0, silence=0.0, lease=None, earnings="sum"
     )
     client = AsyncClient(server.address, server.key, timeout=5.0, retries=0)
     transport = httpx.ASGITransport(create_gateway(client, experiment, model))  # raises what the gateway raises

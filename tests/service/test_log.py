@@ -57,7 +57,7 @@ def test_replay_gives_the_stored_state(client: Local, tmp_path: Path) -> None:
     at = played(client)
     client.post(f"{at}/close")
     play(client, create(client), 2000)  # to the stop
-    play(client, create(client, rates={"kind": "gap", "p0": 0.5}, sampling="fair_track_and_stop"), 60)
+    play(client, create(client, floors={"kind": "gap", "p0": 0.5}, sampling="fair_track_and_stop"), 60)
     assert differences(tmp_path) == [[], [], []]
 
 
@@ -303,7 +303,7 @@ def test_labels_are_no_formulas_in_a_spreadsheet(client: Local) -> None:
         "a; b": "a; b",
         "x - y": "x - y",
     }
-    at = create(client, arms=list(harmless), rates="constant")
+    at = create(client, arms=list(harmless), floors="constant")
     ask(client, at, 30)
     batch = {"batch": 'n;=1+1;"-2', "pulls": {"a=b": 1}, "sums": {"a=b": 1.0}}
     assert client.post(f"{at}/batches", json=batch).status_code == 200

@@ -309,7 +309,7 @@ def test_a_server_admin_names_a_project(tmp_path: Path) -> None:
     with running(url) as client, opened(url) as database:
         create_project(database, "shop")
         client.post("/v1/experiments?project=shop", json={"name": "x", "arms": ["a", "b"], "delta": 0.1,
-                                                          "family": "gaussian", "flag": "theirs"})  # fmt: skip
+                                                          "family": "poisson", "flag": "theirs"})  # fmt: skip
         assert evaluate(client, "theirs", "user-7").status_code == 404
         assert evaluate(client, "theirs?project=shop", "user-7").status_code == 200
         form = {"context": {"targetingKey": "user-7"}}

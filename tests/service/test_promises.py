@@ -22,13 +22,20 @@ from tests.service.running import Local, address, create, opened, play, running
 BOUNDED = {"kind": "bounded", "floor": 0.1, "ceiling": 0.5, "groups": [{"arms": [0, 1], "floor": 0.6}]}
 TRACKED = {"kind": "fair_track_and_stop", "tracking": "cumulative"}
 CROWDED = {"kind": "bounded", "floor": 0.1, "groups": [{"arms": [2, 3], "ceiling": 0.4}, {"arms": [0], "floor": 0.3}]}
-CONFIG = {"delta": 1e-9, "family": "gaussian", "stopping": "mixture", "settle": True, "seed": 1, "lease": None}
+CONFIG = {
+    "delta": 1e-9,
+    "family": {"kind": "gaussian", "variance": 1.0},
+    "stopping": "mixture",
+    "settle": True,
+    "seed": 1,
+    "lease": None,
+}
 
 
-def book_of(arms: int = 4, rates: Any = None, sampling: Any = "fair_top_two", **changes: Any) -> Book:
-    rates = {"kind": "constant", "floor": 0.15} if rates is None else rates
+def book_of(arms: int = 4, floors: Any = None, sampling: Any = "fair_top_two", **changes: Any) -> Book:
+    floors = {"kind": "constant", "floor": 0.15} if floors is None else floors
     names = [f"arm {number}" for number in range(arms)]
-    return new_book({"arms": names, "rates": rates, "sampling": sampling, **CONFIG, **changes})
+    return new_book({"arms": names, "floors": floors, "sampling": sampling, **CONFIG, **changes})
 
 
 def trials(book: Book, count: int, rng: Any, largest: int = 5) -> list[int]:
@@ -56,7 +63,7 @@ def furthest_behind(floors: Any, given: list[int], arms: int) -> list[float]:
 )
 def test_the_worst_of_every_arm_is_that_of_its_whole_path(sampling: Any) -> None:
     floors = [0.4, 0.05, 0.0, 0.3]
-    book = book_of(rates={"kind": "constant", "floor": floors}, sampling=sampling)
+    book = book_of(floors={"kind": "constant", "floor": floors}, sampling=sampling)
     given = trials(book, 400, np.random.default_rng(0))
     assert book.promises.behind() == pytest.approx(furthest_behind(floors, given, 4))
     if book.promises.on_every_path:
@@ -65,7 +72,7 @@ def test_the_worst_of_every_arm_is_that_of_its_whole_path(sampling: Any) -> None
 
 
 def test_ceilings_and_groups() -> None:
-    book = book_of(rates=BOUNDED)
+    book = book_of(floors=BOUNDED)
     given = trials(book, 300, np.random.default_rng(1))
     counts, above, group = np.zeros(4), np.full(4, -np.inf), 0.0
     for number, arm in enumerate(given, 1):
@@ -75,13 +82,13 @@ def test_ceilings_and_groups() -> None:
     assert book.promises.above() == pytest.approx(np.maximum(above, 0.0))
     assert book.promises.groups_behind() == pytest.approx([group])
     assert book.promises.kept_on_every_path()
-    late = book_of(rates=BOUNDED, sampling=TRACKED)
+    late = book_of(floors=BOUNDED, sampling=TRACKED)
     assert not late.promises.on_every_path  # one pull of each arm may be more than a ceiling allows
 
 
 @pytest.mark.parametrize("sampling", ["fair_top_two", {**TRACKED, "start": "policy"}])
 def test_ceilings_of_groups(sampling: Any) -> None:
-    book = book_of(rates=CROWDED, sampling=sampling)
+    book = book_of(floors=CROWDED, sampling=sampling)
     given = trials(book, 80, np.random.default_rng(1))
     counts, above, behind = np.zeros(4), 0.0, 0.0
     for number, arm in enumerate(given, 1):
@@ -99,16 +106,16 @@ def test_ceilings_of_groups(sampling: Any) -> None:
 
 
 def test_what_was_written_without_ceilings_of_groups_stays_as_it_is() -> None:
-    form = book_of(rates=BOUNDED).promises.to_dict()
+    form = book_of(floors=BOUNDED).promises.to_dict()
     assert form is not None
     assert set(form) == {"behind", "batched", "above", "groups"}
-    crowded = book_of(rates=CROWDED).promises.to_dict()
+    crowded = book_of(floors=CROWDED).promises.to_dict()
     assert crowded is not None
     assert set(crowded) == {"behind", "batched", "above", "groups", "groups_above"}
 
 
 def test_ceilings_of_groups_at_the_stop_and_in_batches() -> None:
-    book = book_of(rates=CROWDED)
+    book = book_of(floors=CROWDED)
     book.tell_batch([30, 10, 40, 20], [0.0] * 4)
     assert book.promises.groups_above() == pytest.approx([20.0, 0.0])
     assert max(book.promises.beyond([30, 10, 40, 20])) == pytest.approx(20.0)
@@ -117,7 +124,7 @@ def test_ceilings_of_groups_at_the_stop_and_in_batches() -> None:
 
 @pytest.mark.parametrize("rates", [None, BOUNDED, CROWDED, {"kind": "gap", "p0": 0.5}, "constant"])
 def test_a_book_that_is_read_again_goes_on_the_same(rates: Any) -> None:
-    book, rng = book_of(rates=rates), np.random.default_rng(2)
+    book, rng = book_of(floors=rates), np.random.default_rng(2)
     trials(book, 57, rng)
     again = Book.read(encode(book.config), book.row()["state"])
     assert again.row()["state"] == book.row()["state"]
@@ -127,7 +134,7 @@ def test_a_book_that_is_read_again_goes_on_the_same(rates: Any) -> None:
 
 
 def test_batches_are_judged_at_the_stop() -> None:
-    book = book_of(arms=2, rates={"kind": "constant", "floor": 0.4})
+    book = book_of(arms=2, floors={"kind": "constant", "floor": 0.4})
     assert book.row()["floors_kept"] is True
     book.tell_batch([100, 0], [0.0, 0.0])
     assert book.promises.behind() == [0.0, 40.0]
@@ -136,14 +143,14 @@ def test_batches_are_judged_at_the_stop() -> None:
     assert book.row()["floors_kept"] is None
     book.close()
     assert book.row()["floors_kept"] is None  # who closes it takes what there is
-    short = book_of(arms=2, rates={"kind": "constant", "floor": 0.4}, settle=False)
+    short = book_of(arms=2, floors={"kind": "constant", "floor": 0.4}, settle=False)
     short.tell_batch([1000, 100], [1000.0, 0.0])
     assert short.stopped
     assert short.row()["floors_kept"] is False
 
 
 def test_learned_floors_are_judged_at_the_stop() -> None:
-    book = book_of(arms=3, rates={"kind": "inverse_gap", "p0": 0.6}, delta=0.1)
+    book = book_of(arms=3, floors={"kind": "inverse_gap", "p0": 0.6}, delta=0.1)
     trials(book, 5, np.random.default_rng(4))
     assert book.row()["floors_kept"] is None
     trials(book, 5000, np.random.default_rng(4))
@@ -154,7 +161,7 @@ def test_learned_floors_are_judged_at_the_stop() -> None:
 
 def test_settling_in_one_go_is_not_held_against_the_rule() -> None:
     """Floors that sum to nearly 1 take many trials to settle, which go to one arm after the other."""
-    book = book_of(arms=3, rates={"kind": "constant", "floor": [0.5, 0.3, 0.199]}, delta=0.3)
+    book = book_of(arms=3, floors={"kind": "constant", "floor": [0.5, 0.3, 0.199]}, delta=0.3)
     rng = np.random.default_rng(5)
     while not book.identifier.decided:
         trials(book, 1, rng, largest=1)
@@ -193,11 +200,11 @@ def some(client: Local) -> list[str]:
     """Experiments of all kinds; returns their addresses."""
     found = [
         create(client),
-        create(client, rates={"kind": "inverse_gap", "p0": 0.6}),
-        create(client, arms=["a", "b", "c", "d"], rates=BOUNDED, delta=1e-9),
-        create(client, rates="constant"),
+        create(client, floors={"kind": "inverse_gap", "p0": 0.6}),
+        create(client, arms=["a", "b", "c", "d"], floors=BOUNDED, delta=1e-9),
+        create(client, floors="constant"),
         create(client, delta=1e-9),
-        create(client, arms=["a", "b", "c", "d"], rates=CROWDED, delta=1e-9),
+        create(client, arms=["a", "b", "c", "d"], floors=CROWDED, delta=1e-9),
     ]
     for number, at in enumerate(found):
         play(client, at, 40, seed=number)

@@ -46,7 +46,7 @@ def finish(client: Local, at: str, means: dict[str, float], deviation: float = 1
 
 
 def test_ties_end_within_a_tolerance(client: Local) -> None:
-    at = create(client, tolerance=0.5, rates=0.1)
+    at = create(client, tolerance=0.5, floors=0.1)
     status = finish(client, at, {"a": 1.0, "b": 1.0, "c": 0.0})
     assert (status["decided"], status["tolerance"], status["goal"], status["control"]) == (True, 0.5, "max", None)
     assert status["recommendation"] in ("a", "b")
@@ -60,7 +60,7 @@ def test_ties_end_within_a_tolerance(client: Local) -> None:
 
 
 def test_lower_is_better(client: Local) -> None:
-    at = create(client, goal="min", tolerance="20%", rates=0.1)
+    at = create(client, goal="min", tolerance="20%", floors=0.1)
     status = finish(client, at, {"a": 8.0, "b": 5.0, "c": 7.0})
     assert (status["recommendation"], status["goal"], status["tolerance"]) == ("b", "min", "20%")
     arms = {arm["arm"]: arm for arm in status["arms"]}
@@ -78,7 +78,7 @@ def test_lower_is_better(client: Local) -> None:
 
 @pytest.mark.parametrize("better", [True, False])
 def test_control(client: Local, better: bool) -> None:
-    at = create(client, control="a", tolerance=0.5, rates={"a": 0.3}, name=f"control {better}")
+    at = create(client, control="a", tolerance=0.5, floors={"a": 0.3}, name=f"control {better}")
     status = finish(client, at, {"a": 1.0, "b": 2.5 if better else 1.0, "c": 0.9})
     assert (status["recommendation"], status["control"]) == ("b" if better else "a", "a")
     assert status["question"] == "Is an arm better than the control, “a”, by more than 0.5, and which?"
@@ -122,7 +122,7 @@ def test_settings_that_are_as_usual_are_not_stored(client: Local) -> None:
         ({"goal": "least"}, "goal must be 'max' or 'min', got "),
         ({"control": "a"}, "control needs a tolerance"),
         ({"control": "x", "tolerance": 1}, "control must be one of the arms 'a', 'b', 'c', got 'x'"),
-        ({"goal": "min", "rates": {"kind": "proportional", "p0": 0.5}}, "rates in proportion to the means favour"),
+        ({"goal": "min", "floors": {"kind": "proportional", "p0": 0.5}}, "rates in proportion to the means favour"),
     ],
 )
 def test_what_is_wrong_with_a_question(client: Local, changes: dict[str, Any], detail: str) -> None:

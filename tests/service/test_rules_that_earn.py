@@ -23,7 +23,7 @@ def test_every_rule_by_its_name(tmp_path: Path) -> None:
 
 def test_limits_that_a_rule_would_not_keep_are_refused(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
-        form = {**FORM, "sampling": "fair_ucb", "rates": {"kind": "bounded", "floor": 0.1, "ceiling": 0.6}}
+        form = {**FORM, "sampling": "fair_ucb", "floors": {"kind": "bounded", "floor": 0.1, "ceiling": 0.6}}
         response = client.post("/v1/experiments", json=form)
         assert response.status_code == 422
         assert "fair_ucb keeps floors, but neither ceilings nor groups" in response.text

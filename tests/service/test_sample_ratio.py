@@ -160,7 +160,7 @@ def test_experiments_of_earlier_versions_have_no_check(tmp_path: Path) -> None:
 def test_an_earlier_log_replays_as_it_was() -> None:
     """A book without the check has the state that it had then, and one with it reads its own back."""
     config = {**FORM, "sampling": None, "stopping": "design_based", "family": "bernoulli", "settle": True, "seed": 1}
-    config |= {"lease": None, "report_after": 60.0, "silence": 0.0, "rates": 0.2}
+    config |= {"lease": None, "report_after": 60.0, "silence": 0.0, "floors": 0.2}
     old, new = new_book(config), new_book({**config, "sample_ratio": 0.0005})
     for book in (old, new):
         book.publish(2, 100, None, 0.0, None)

@@ -28,7 +28,9 @@ def test_whole_experiment_with_the_client(start: Start, sqlite: str, capsys: pyt
     rng = random.Random(1)
     server = start(sqlite, workers=1)  # not in a fork, which has no exit code
     with Client(server.address, server.key) as client:
-        experiment = client.create("test", ["a", "b", "c"], 0.1, family="gaussian", rates=0.2, seed=1)
+        experiment = client.create(
+            "test", ["a", "b", "c"], 0.1, family={"kind": "gaussian", "variance": 1.0}, floors=0.2, seed=1
+        )
         answer = Answer(decided=False, stopped=False, recommendation=None)
         while not answer.stopped:
             tickets = client.ask(experiment, 5)
@@ -53,7 +55,7 @@ def test_server_that_is_killed_loses_nothing_and_clients_go_on(start: Start, sql
     """The client repeats what the kill interrupted, when the server is back on the same port."""
     server = start(sqlite)
     with Client(server.address, server.key) as client:
-        experiment = client.create("test", ["a", "b"], 1e-9, family="gaussian")
+        experiment = client.create("test", ["a", "b"], 1e-9, family={"kind": "gaussian", "variance": 1.0})
         tickets = client.ask(experiment, 50)
         client.tell(experiment, {ticket: 1.0 for ticket, _ in tickets})
     server.kill()

@@ -286,7 +286,7 @@ def test_roles_are_the_same_by_cookie(tmp_path: Path) -> None:
         headers = {**cookie(reader), "X-CSRF-Token": found["csrf"]}
         assert client.post(f"{at}/close", headers=headers).status_code == 403
         assert client.post("/v1/experiments", json=FORM, headers=headers).status_code == 403
-        plan = {"arms": ["a", "b"], "means": [0.0, 1.0], "delta": 0.1, "family": "gaussian"}
+        plan = {"arms": ["a", "b"], "means": [0.0, 1.0], "delta": 0.1, "family": {"kind": "gaussian", "variance": 1.0}}
         assert client.post("/v1/plan", json=plan, headers=headers).status_code == 200
 
 

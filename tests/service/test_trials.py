@@ -25,7 +25,7 @@ def client(tmp_path: Path) -> Iterator[Local]:
 
 def test_same_arms_as_an_identifier(client: Local) -> None:
     at = create(client)
-    ident = fb.Identifier(["a", "b", "c"], delta=0.1, family=fb.Gaussian(), rates=fb.rates.Constant(0.2), seed=7)
+    ident = fb.Identifier(["a", "b", "c"], delta=0.1, family=fb.Gaussian(), floors=fb.rates.Constant(0.2), seed=7)
     for number in range(40):
         (ticket,) = ask(client, at)
         assert (ticket["ticket"].split("-")[0], ticket["arm"]) == (str(number), ident.ask())
@@ -54,11 +54,11 @@ def test_whole_experiment_ends_with_its_answer(client: Local) -> None:
 
 
 def test_learned_floors_are_settled_with_a_margin(client: Local) -> None:
-    at = create(client, rates={"kind": "gap", "p0": 0.5}, settle={"margin": 1})
+    at = create(client, floors={"kind": "gap", "p0": 0.5}, settle={"margin": 1})
     assert client.get(at).json()["config"]["settle"] == {"margin": 1.0, "learn": True}
     settling = fb.Settling(margin=1.0)
     ident = fb.Identifier(
-        ["a", "b", "c"], delta=0.1, family=fb.Gaussian(), rates=fb.rates.Gap(0.5), settle=settling, seed=7
+        ["a", "b", "c"], delta=0.1, family=fb.Gaussian(), floors=fb.rates.Gap(0.5), settle=settling, seed=7
     )
     while not ident.stopped:
         (ticket,) = ask(client, at)
@@ -238,13 +238,13 @@ def test_no_such_experiment(client: Local) -> None:
     ids=repr,
 )
 def test_short_forms_are_stored_in_full(client: Local, short: Any, full: dict[str, Any]) -> None:
-    config = client.get(create(client, rates=short, family="bernoulli")).json()["config"]
-    assert (config["rates"], config["family"]) == (full, {"kind": "bernoulli"})
+    config = client.get(create(client, floors=short, family="bernoulli")).json()["config"]
+    assert (config["floors"], config["family"]) == (full, {"kind": "bernoulli"})
 
 
 def test_limits_that_contradict_each_other_are_explained(client: Local) -> None:
     rates = {"kind": "bounded", "ceiling": {"a": 0.3}, "groups": [{"arms": ["b", "c"], "ceiling": 0.5}]}
-    response = client.post("/v1/experiments", json={**FORM, "rates": rates})
+    response = client.post("/v1/experiments", json={**FORM, "floors": rates})
     assert response.status_code == 422
     assert response.json()["detail"].endswith(
         "all arms but 'a' may have at most 50 % together and 'a' at most 30 %: "
@@ -272,15 +272,15 @@ def test_an_experiment_needs_a_family(client: Local, given: dict[str, Any]) -> N
         {"delta": "0.1"},
         {"family": "cauchy"},
         {"family": {"kind": "gaussian", "variance": -1}},
-        {"rates": {"kind": "constant", "floor": 0.4}},
-        {"rates": {"kind": "custom", "function": "print"}},
-        {"rates": {"d": 0.1}},
-        {"rates": [0.1, 0.1]},
-        {"rates": {"kind": "bounded", "groups": [{"arms": ["d"], "floor": 0.1}]}},
-        {"rates": {"kind": "bounded", "groups": [{"arms": ["a", "b"]}]}},
-        {"rates": {"kind": "bounded", "groups": [{"arms": ["a", "b"], "ceiling": None}]}},
-        {"rates": {"kind": "bounded", "groups": [{"arms": ["a", "b"], "ceiling": 0.0}]}},
-        {"rates": {"kind": "bounded", "groups": [{"arms": ["a", "b"], "floor": 0.5, "ceiling": 0.4}]}},
+        {"floors": {"kind": "constant", "floor": 0.4}},
+        {"floors": {"kind": "custom", "function": "print"}},
+        {"floors": {"d": 0.1}},
+        {"floors": [0.1, 0.1]},
+        {"floors": {"kind": "bounded", "groups": [{"arms": ["d"], "floor": 0.1}]}},
+        {"floors": {"kind": "bounded", "groups": [{"arms": ["a", "b"]}]}},
+        {"floors": {"kind": "bounded", "groups": [{"arms": ["a", "b"], "ceiling": None}]}},
+        {"floors": {"kind": "bounded", "groups": [{"arms": ["a", "b"], "ceiling": 0.0}]}},
+        {"floors": {"kind": "bounded", "groups": [{"arms": ["a", "b"], "floor": 0.5, "ceiling": 0.4}]}},
         {"settle": {"margin": -1.0}},
         {"settle": {"margin": True}},
         {"settle": {"spread": 1.0}},

@@ -29,7 +29,7 @@ from tests.service.test_writer import together
 LARGE_DESIGN = {  # almost the largest that is accepted
     "factors": {name: ["x", "y"] for name in "abcdefgh"},
     "family": {"kind": "gaussian", "variance": 1.0},
-    "rates": 0.0,
+    "floors": 0.0,
     "delta": 1e-9,
 }
 PLAN = {"arms": ["a", "b"], "means": [0.1, 0.2], "delta": 0.05, "family": "bernoulli"}
@@ -37,7 +37,7 @@ PLAN = {"arms": ["a", "b"], "means": [0.1, 0.2], "delta": 0.05, "family": "berno
 
 def book_of(arms: int, **options: Any) -> Any:
     labels = [str(arm) for arm in range(arms)]
-    form = forms.Experiment.model_validate({**FORM, "arms": labels, "rates": 0.0, **options})
+    form = forms.Experiment.model_validate({**FORM, "arms": labels, "floors": 0.0, **options})
     return new_book(form.config())
 
 
@@ -130,10 +130,10 @@ def test_a_point_of_the_history_is_heavy_work_with_many_arms() -> None:
 def test_one_call_is_bounded_by_what_it_costs(tmp_path: Path) -> None:
     with running(address(tmp_path)) as client:
         arms = [str(arm) for arm in range(1000)]
-        slow = create(client, arms=arms, rates=0.0, sampling="lucb")
-        queues = create(client, arms=arms, rates=0.0, sampling="virtual_queues")
-        usual = create(client, arms=arms, rates=0.0)
-        unknown = create(client, arms=arms, rates=0.0, family={"kind": "gaussian", "variance": None})
+        slow = create(client, arms=arms, floors=0.0, sampling="lucb")
+        queues = create(client, arms=arms, floors=0.0, sampling="virtual_queues")
+        usual = create(client, arms=arms, floors=0.0)
+        unknown = create(client, arms=arms, floors=0.0, family={"kind": "gaussian", "variance": None})
         for at, most in ((slow, 4), (usual, 138), (queues, 12), (unknown, 6)):
             refused = client.post(f"{at}/ask", json={"n": most + 1})
             assert (refused.status_code, refused.json()["most"]) == (413, most)
@@ -196,7 +196,7 @@ def test_no_transaction_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     arms = [str(arm) for arm in range(1000)]
     with running(address(tmp_path)) as client:
-        wide: dict[str, Any] = {"arms": arms, "rates": 0.0, "family": "bernoulli", "delta": 1e-9}
+        wide: dict[str, Any] = {"arms": arms, "floors": 0.0, "family": "bernoulli", "delta": 1e-9}
         heavy = {create(client, **wide, sampling="lucb"): 4, create(client, **wide): 138, create(client): 2_000}
         heavy |= {create(client, **wide, sampling=rule): 12 for rule in ("virtual_queues", "fair_thompson")}
         wide["family"] = {"kind": "gaussian", "variance": None}

@@ -99,7 +99,16 @@ def test_wrong_units(client: Local) -> None:
     assert refused(client, f"{at}/ask", unit="u", n=2)[2] == "n must be 1 with a unit, which has one trial, got 2"
     assert refused(client, "/v1/experiments/abc/ask", unit="u")[:2] == (404, "No such experiment")
     assert (
-        refused(client, "/v1/experiments", name="x", arms=["a", "b"], delta=0.1, family="gaussian", enrol=0.0)[0] == 422
+        refused(
+            client,
+            "/v1/experiments",
+            name="x",
+            arms=["a", "b"],
+            delta=0.1,
+            family={"kind": "gaussian", "variance": 1.0},
+            enrol=0.0,
+        )[0]
+        == 422
     )
 
 
@@ -161,7 +170,7 @@ def test_a_share_of_the_units_is_enrolled(client: Local) -> None:
 
 
 def test_an_arm_that_is_switched_off_is_not_shown_again(client: Local) -> None:
-    at = create(client, rates=0.1, **OPEN)
+    at = create(client, floors=0.1, **OPEN)
     came = {f"user-{number}": of(visit(client, at, f"user-{number}")) for number in range(9)}
     broken = next(arm for _, arm in came.values() if arm != "a")
     assert client.post(f"{at}/switch-off", json={"arm": broken, "reason": "broken"}).status_code == 200
@@ -268,7 +277,7 @@ def test_many_experiments_are_forgotten_at_once(client: Local, monkeypatch: pyte
 def test_an_earlier_database_knows_which_arms_are_switched_off(tmp_path: Path) -> None:
     url = address(tmp_path)
     with running(url) as client:
-        at = create(client, rates=0.1)
+        at = create(client, floors=0.1)
         create(client)
         assert client.post(f"{at}/switch-off", json={"arm": "b", "reason": "broken"}).status_code == 200
     take_back(url, "0006")

@@ -109,7 +109,7 @@ def decide(client: Local, at: str) -> None:
 
 
 def test_decision_and_stop_are_announced_and_signed(client: Local, receiver: Receiver) -> None:
-    at = create(client, webhook=receiver.url, name="button", rates=0.0)
+    at = create(client, webhook=receiver.url, name="button", floors=0.0)
     decide(client, at)
     receiver.wait_for(2)
     assert sorted(receiver.events()) == ["decision", "stop"]

@@ -327,11 +327,11 @@ def test_file_with_the_least(tmp_path: Path) -> None:
         (SMALL + "other = { kind = 'top_two', margin = 1 }", "top_two takes no parameters, got 'margin'"),
         (
             SMALL + "[instances.b]\nmean = [1, 0]",
-            "instance b must have means or effects and may have arms, family, rates, tolerance, goal, control, ",
+            "instance b must have means or effects and may have arms, family, floors, rates, tolerance, goal, ",
         ),
         (
-            SMALL + "[instances.b]\nmeans = [1, 0]\nfloors = 3",
-            "instance b must have means or effects and may have arms, family, rates, tolerance, goal, control",
+            SMALL + "[instances.b]\nmeans = [1, 0]\nfloor = 3",
+            "instance b must have means or effects and may have arms, family, floors, rates, tolerance, goal",
         ),
         (SMALL.replace("[1.0, 0.0]", "[1.0]"), "means must hold at least two arms, got 1"),
         (

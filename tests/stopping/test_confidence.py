@@ -13,8 +13,8 @@ from fairbai.simulation.summary import clopper_pearson
 from fairbai.stopping import StoppingRule
 
 TIES: dict[str, tuple[Any, list[float]]] = {
-    "two gaussian arms": ("gaussian", [1e-6, 0.0]),
-    "four gaussian arms": ("gaussian", [1e-6, 0.0, 0.0, 0.0]),
+    "two gaussian arms": (fb.Gaussian(1.0), [1e-6, 0.0]),
+    "four gaussian arms": (fb.Gaussian(1.0), [1e-6, 0.0, 0.0, 0.0]),
     "bernoulli": ("bernoulli", [0.3 + 1e-9, 0.3, 0.3]),
     "poisson": ("poisson", [1.0 + 1e-9, 1.0]),
 }
@@ -71,4 +71,4 @@ def test_the_best_arm_stays_a_candidate_and_is_the_answer(case: str) -> None:
 
 
 def _reward(rng: np.random.Generator, family: str, mean: float) -> float:
-    return float(rng.normal(mean)) if family == "gaussian" else float(rng.random() < mean)
+    return float(rng.normal(mean)) if family == fb.Gaussian(1.0) else float(rng.random() < mean)

@@ -324,10 +324,13 @@ def test_facts() -> None:
 
 
 REFUSED = [
-    ({"family": "gaussian"}, "stopping rule design_based is proved for bernoulli, bounded arms, got gaussian: use "),
+    (
+        {"family": fb.Gaussian(1.0)},
+        "stopping rule design_based is proved for bernoulli, bounded arms, got gaussian: use ",
+    ),
     (
         {"rates": None},
-        "needs a positive floor for every arm, got 0 for arm 0: give one, such as rates=0.2, or use Mixt",
+        "needs a positive floor for every arm, got 0 for arm 0: give one, such as floors=0.2, or use Mix",
     ),
     ({"rates": [0.2, 0.2, 0.0]}, "needs a positive floor for every arm, got 0 for arm 2"),
     ({"rates": fb.rates.InverseGap(0.5)}, "needs floors that are known beforehand, got inverse_gap rates: give const"),

@@ -130,7 +130,7 @@ def test_other_stops_refuse_linear_arms_and_it_refuses_others():
         with pytest.raises(ValueError, match=f"stopping rule {rule} is"):
             fb.Identifier(6, delta=0.05, family=fb.Linear(FEATURES), stopping=rule)
     with pytest.raises(ValueError, match="linear_mixture is proved for linear arms, got gaussian"):
-        fb.Identifier(6, delta=0.05, family="gaussian", stopping="linear_mixture")
+        fb.Identifier(6, delta=0.05, family=fb.Gaussian(1.0), stopping="linear_mixture")
 
 
 @pytest.mark.parametrize("means", [[0.0, 0.0, 0.0], [0.3, 0.1, -0.3]])

@@ -37,7 +37,7 @@ def polytope_of(rates: Rate, arms: int) -> Polytope:
     if isinstance(rates, Bounded) or not isinstance(rates, Constant):
         raise ValueError(
             f"linear arms need limits that are known beforehand, got {rates.kind} rates: give constant floors, such as "
-            f"rates=0.02, or ceilings"
+            f"floors=0.02, or ceilings"
         )
     if not isinstance(rates, Overlapping) or not rates.groups:
         nothing = (frozen(np.zeros((0, arms))), frozen(np.zeros(0)))

@@ -71,7 +71,7 @@ def price_of_fairness(instance: Instance) -> PriceOfFairness:
 
     Example:
         >>> import fairbai as fb
-        >>> price = fb.price_of_fairness(fb.Instance([1.0, 0.0], rates=fb.rates.Constant([0.8, 0.1])))
+        >>> price = fb.price_of_fairness(fb.Instance([1.0, 0.0], floors=[0.8, 0.1]))
         >>> round(price.ratio, 6)  # 1 / (4 p (1 - p)) for two arms
         1.5625
     """

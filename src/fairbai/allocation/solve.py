@@ -21,7 +21,7 @@ from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.instance import Instance
 from fairbai.problems.linear import Linear
 from fairbai.problems.rates import Bounded, Constant, Overlapping, Rate
-from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
+from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of, shares_given
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ def solve(instance: Instance) -> Allocation:
 
     Example:
         >>> import fairbai as fb
-        >>> best = fb.solve(fb.Instance([1.0, 0.0, 0.0], rates=fb.rates.Constant([0.0, 0.0, 0.3])))
+        >>> best = fb.solve(fb.Instance([1.0, 0.0, 0.0], floors=[0.0, 0.0, 0.3]))
         >>> best.weights.round(6)
         array([0.4, 0.3, 0.3])
         >>> round(best.characteristic_time, 6)
@@ -128,7 +128,10 @@ def _workspace(arms: int) -> Array:
 
 
 def solve_batch(
-    means: npt.ArrayLike, rates: RateForm | npt.ArrayLike = 0.0, family: FamilyForm = None
+    means: npt.ArrayLike,
+    floors: RateForm | npt.ArrayLike = None,
+    family: FamilyForm = None,
+    rates: RateForm | npt.ArrayLike = None,
 ) -> AllocationBatch:
     """The optimal allocations of many instances with the same number of arms.
 
@@ -137,9 +140,10 @@ def solve_batch(
 
     Args:
         means: One row per instance.
-        rates: A rate or its JSON form, applied to every row, or floors: one number, one per arm, or a matrix like
-            ``means``.
+        floors: One number, one per arm, or a matrix like ``means``; or a rate or its JSON form, applied to every row;
+            none by default.
         family: The reward family of all instances; Gaussian with variance 1 by default.
+        rates: Another name of ``floors``, for floors that are learned.
 
     Example:
         >>> import fairbai as fb
@@ -147,20 +151,21 @@ def solve_batch(
         array([8., 2.])
     """
     family = Gaussian() if family is None else family_of(family)
-    if rates is None or isinstance(rates, (Rate, str, Mapping)):
-        rates = rates_of(rates)
+    given: Any = shares_given(floors, rates)  # type: ignore[arg-type]  # a matrix passes
+    if given is None or isinstance(given, (Rate, str, Mapping)):
+        given = rates_of(given)
     matrix = _contiguous("means", means)
     if matrix.ndim != 2 or matrix.shape[1] < 2:
         raise ValueError(f"means must be a matrix with one row per instance and at least two arms, got {matrix.shape}")
-    if isinstance(rates, Bounded) or isinstance(family, Linear):
-        every = rates if isinstance(rates, Rate) else None
-        rows = _floors(rates, matrix) if every is None else matrix
+    if isinstance(given, Bounded) or isinstance(family, Linear):
+        every = given if isinstance(given, Rate) else None
+        rows = _floors(given, matrix) if every is None else matrix
         return _one_by_one(matrix, [every or Constant(row) for row in rows], family)
     if isinstance(family, BoundedFamily):
         checked = family.check_means(matrix, dimensions=2)
-        rows = rates.floors_batch(checked) if isinstance(rates, Rate) else _floors(rates, checked)
+        rows = given.floors_batch(checked) if isinstance(given, Rate) else _floors(given, checked)
         return _one_by_one(checked, [Constant(row) for row in rows], family)
-    floors = frozen(rates.floors_batch(matrix) if isinstance(rates, Rate) else _floors(rates, matrix))
+    least = frozen(given.floors_batch(matrix) if isinstance(given, Rate) else _floors(given, matrix))
     count, arms = matrix.shape
     weights = np.empty((count, arms))
     best, costs, gaps = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
@@ -168,14 +173,14 @@ def solve_batch(
     results = weights, best, costs, gaps
     long = matrix.size > kernels.MANY
     allocate_batch = patiently(kernels.allocate_batch) if long else kernels.allocate_batch
-    if allocate_batch(family.code, domain, matrix, scales, floors, results) >= 0:
+    if allocate_batch(family.code, domain, matrix, scales, least, results) >= 0:
         matrix = family.check_means(matrix, dimensions=2)  # raises, unless a sum is 1 up to rounding
-        floors = check_floors("rates", floors, arms, dimensions=2)
-        if kernels.allocate_batch(family.code, domain, matrix, scales, floors, results) >= 0:
-            raise ValueError("means and rates must be legal in every row")
+        least = check_floors("floors", least, arms, dimensions=2)
+        if kernels.allocate_batch(family.code, domain, matrix, scales, least, results) >= 0:
+            raise ValueError("means and floors must be legal in every row")
     with np.errstate(divide="ignore"):
         times = 1.0 / costs
-    return AllocationBatch(frozen(weights), times, best, gaps, floors)
+    return AllocationBatch(frozen(weights), times, best, gaps, least)
 
 
 def _one_by_one(means: Array, rates: Sequence[Rate], family: Family) -> AllocationBatch:
@@ -192,13 +197,13 @@ def _one_by_one(means: Array, rates: Sequence[Rate], family: Family) -> Allocati
 
 def _floors(value: Any, means: Array) -> Array:
     """Floors given as numbers, as a matrix like ``means``."""
-    floors = _contiguous("rates", value)
+    floors = _contiguous("floors", value)
     if floors.ndim < 2:
         arms = means.shape[1]
-        one = check_floors("rates", floors if floors.ndim == 1 else np.full(arms, floors), arms)
+        one = check_floors("floors", floors if floors.ndim == 1 else np.full(arms, floors), arms)
         return np.tile(one, (len(means), 1))
     if floors.shape != means.shape:
-        raise ValueError(f"rates must have the shape of means {means.shape}, got {floors.shape}")
+        raise ValueError(f"floors must have the shape of means {means.shape}, got {floors.shape}")
     return floors
 
 

@@ -12,7 +12,7 @@ from fairbai.kernels.families import GAUSSIAN_UNKNOWN
 from fairbai.problems import Bernoulli, Bounded, Gaussian, Poisson
 from fairbai.problems.checks import Array
 from fairbai.problems.families import Family
-from fairbai.problems.short_forms import FamilyForm
+from fairbai.problems.short_forms import FamilyForm, family_of
 
 FITS = 0.2  # by how much the variance of counts may be off from their mean, beside chance
 CHANCE = 3.0  # standard errors
@@ -128,7 +128,8 @@ def chosen(found: Moments, family: FamilyForm, low: Any = None, high: Any = None
         return Choice(Bounded(low, high), False, "as declared")
     if family is None:
         return guess(found)
-    declared = Gaussian(variance=None) if family == "gaussian" else Family.of(family)  # nobody knows the variance
+    nobody_knows = family in ("gaussian", {"kind": "gaussian"})
+    declared = Gaussian(variance=None) if nobody_knows else family_of(family)
     if declared.code == GAUSSIAN_UNKNOWN:
         return unknown_variance(found, False, "as declared, without a variance", declared)
     return Choice(declared, False, "as declared")

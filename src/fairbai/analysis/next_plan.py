@@ -23,7 +23,7 @@ from fairbai.problems import Bounded, Gaussian, Instance
 from fairbai.problems.checks import Array, confidence, number, whole
 from fairbai.problems.question import Question
 from fairbai.problems.rates import Rate
-from fairbai.problems.short_forms import RateForm, rates_of
+from fairbai.problems.short_forms import RateForm, rates_of, shares_given
 from fairbai.stopping import Heuristic
 
 if TYPE_CHECKING:
@@ -111,28 +111,30 @@ class NextPlan:
 
 def plan_next(
     found: "Analysis",
-    rates: RateForm = None,
+    floors: RateForm = None,
     delta: float | None = None,
     per_day: float | None = None,
     draws: int = DRAWS,
     limit: float = LIMIT,
     seed: int = 0,
+    rates: RateForm = None,
 ) -> NextPlan:
     """Plan the next experiment from what a log says.
 
     Args:
         found: The analysis of the log.
-        rates: The guaranteed shares of the next experiment, as ``fb.plan`` takes them; none by default.
+        floors: The guaranteed shares of the next experiment, as ``fb.plan`` takes them; none by default.
         delta: Its error probability; that of the analysis by default.
         per_day: Trials per day, for the days that it takes.
         draws: How many plausible sets of means are planned.
         limit: Trials beyond which nobody would go on; how many draws take more is reported.
         seed: Of the draws.
+        rates: Another name of ``floors``, for floors that are learned.
 
     Example:
         >>> import fairbai as fb
         >>> log = {"arm": ["a", "b"], "n": [2000, 2000], "clicks": [200, 240]}
-        >>> found = plan_next(fb.analyze(log, trials="n", sum="clicks", family="bernoulli"), rates=0.2)
+        >>> found = plan_next(fb.analyze(log, trials="n", sum="clicks", family="bernoulli"), floors=0.2)
         >>> low, middle, high = found.range
         >>> low < found.at_estimates.proved < high
         True
@@ -146,7 +148,7 @@ def plan_next(
     limit = number("limit", limit, 1.0, 1e300, "at least 1")
     rng = np.random.default_rng(checked_seed(seed))
     means = plausible_means(found, whole("draws", draws, 10, 100_000), rng)
-    shares = rates_of(rates, found.arms.labels)
+    shares = rates_of(shares_given(floors, rates), found.arms.labels)
     levels = rng.random(len(means))
     taken = [_trials(_instance(found, one, shares), delta, level) for one, level in zip(means, levels, strict=True)]
     at_estimates = _at_estimates(found, shares, delta, per_day)

@@ -17,7 +17,7 @@ def print_comparison(options: argparse.Namespace) -> None:
     if options.figures is not None:
         from fairbai.charts.frontier import save_frontier  # before the work, because it needs the extra `report`
     form, rules = question(options), rules_named(options.rules)
-    given = (form["means"], form.get("family"), form.get("rates"), form.get("delta", 0.05), form.get("arms"))
+    given = (form["means"], form.get("family"), form.get("floors"), form.get("delta", 0.05), form.get("arms"))
     planned = plan(*given, **asked_of(form))
     estimate = planned.proved / planned.scale  # without simulation: the same whatever is compiled
     horizon = math.ceil(HORIZON * estimate) if options.horizon is None else options.horizon

@@ -9,7 +9,7 @@ a file for a multivariate test has these keys instead of arms and means:
   effects = { headline = { new = 0.2 }, button = { try = 0.1 } }   # or means, one per combination
   baseline = 0.5                              # the mean where no level adds anything (default 0)
   interactions = [["headline", "button"]]     # factors that may strengthen or weaken each other
-  rates = { headline = 0.2, button = { try = 0.4 } }
+  floors = { headline = 0.2, button = { try = 0.4 } }
   family = { kind = "gaussian", variance = 0.25 }
 """
 EXAMPLE = "headline=old,new"

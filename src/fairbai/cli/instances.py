@@ -23,7 +23,7 @@ a file for --file may have any of these keys:
   arms = ["new", "old", "plain"]
   means = [1.0, 0.5, 0.0]
   family = { kind = "gaussian", variance = 2.0 }   # or variance = "unknown", guess = 2.0
-  rates = 0.1       # or [0.1, 0.2, 0.3], { new = 0.3 }, { kind = "inverse_gap", p0 = 0.7 }
+  floors = 0.1      # or [0.1, 0.2, 0.3], { new = 0.3 }; rates = { kind = "inverse_gap", p0 = 0.7 } if learned
   delta = 0.05
   tolerance = 0.1   # or "10%": how far from the best the answer may be
   goal = "min"      # if less is better

@@ -10,13 +10,14 @@ from fairbai.cli.flags import tolerance_of, variance_of
 from fairbai.problems.factor_forms import KEYS as FACTOR_KEYS
 from fairbai.problems.factor_forms import written_out
 from fairbai.problems.factors import Factorial
+from fairbai.problems.short_forms import named_floors
 
-KEYS = ("arms", "means", "family", "rates", "delta", "tolerance", "goal", "control", *FACTOR_KEYS)
+KEYS = ("arms", "means", "family", "floors", "rates", "delta", "tolerance", "goal", "control", *FACTOR_KEYS)
 MISSING = "means are missing: give --means or a file with means; or, for a multivariate test, --factors and --effects"
 
 
-def question(options: argparse.Namespace, family: str | None = None) -> dict[str, Any]:
-    """The arms, means, family, rates and delta from the flags and the file, as far as they are given.
+def question(options: argparse.Namespace, family: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The arms, means, family, floors and delta from the flags and the file, as far as they are given.
 
     Args:
         options: The flags.
@@ -36,9 +37,9 @@ def question(options: argparse.Namespace, family: str | None = None) -> dict[str
         form["family"] = given
     elif family is not None:
         form.setdefault("family", family)
-    form = written_out(form)
-    if (rates := rates_given(options, form.get("arms"), _is_factorial(form.get("family")))) is not None:
-        form["rates"] = rates
+    form = named_floors(written_out(form))
+    if (given := rates_given(options, form.get("arms"), _is_factorial(form.get("family")))) is not None:
+        form["floors"] = given
     return form
 
 

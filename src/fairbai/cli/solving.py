@@ -26,11 +26,11 @@ ESTIMATE_NOTE = "with the threshold log((1 + log t) / delta), which is not prove
 
 def print_solution(options: argparse.Namespace) -> None:
     """Print the allocation of an instance beside its floors."""
-    form = question(options, family="gaussian")
+    form = question(options, family={"kind": "gaussian", "variance": 1.0})
     family = family_of(form["family"])
     labels = labels_for(arms_of(form.get("arms"), family), form["means"])
     asked = question_of(form.get("goal", "max"), form.get("tolerance"), form.get("control"), labels)
-    rates = rates_of(form.get("rates"), labels, family)
+    rates = rates_of(form.get("floors"), labels, family)
     instance = Instance(form["means"], family, rates, asked.tolerance, asked.goal, asked.control)
     delta = confidence(form.get("delta", 0.05))
     report = described_instance(instance, delta, labels)
@@ -119,8 +119,8 @@ def print_next_plan(options: argparse.Namespace) -> None:
     _check_per_day(options)
     found = analyzed(options.log, options)
     limit = {} if options.limit is None else {"limit": options.limit}
-    rates = rates_given(options, [str(label) for label in found.arms.labels])
-    planned = found.plan(rates=rates, per_day=options.per_day, **limit)
+    floors = rates_given(options, [str(label) for label in found.arms.labels])
+    planned = found.plan(floors=floors, per_day=options.per_day, **limit)
     if options.json:
         print_json(planned.to_dict())
     else:
@@ -136,7 +136,7 @@ def print_plan(options: argparse.Namespace) -> None:
     """Print how many trials an experiment will take."""
     _check_per_day(options)
     form = question(options)
-    given = (form["means"], form.get("family"), form.get("rates"), form.get("delta", 0.05), form.get("arms"))
+    given = (form["means"], form.get("family"), form.get("floors"), form.get("delta", 0.05), form.get("arms"))
     found = plan(*given, per_day=options.per_day, **asked_of(form))
     if options.json:
         print_json(found.to_dict())

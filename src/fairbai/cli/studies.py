@@ -22,8 +22,8 @@ a study file:
 
   [instances.linear]
   means = [1.0, 0.5, 0.0]
-  family = "gaussian"              # or { kind = "gaussian", variance = 2.0 }
-  rates = 0.1                      # or [0.1, 0.2, 0.3], or { kind = "gap", p0 = 0.5 }
+  family = { kind = "gaussian", variance = 1.0 }   # this one if there is none; or "bernoulli", ...
+  floors = 0.1                     # or [0.1, 0.2, 0.3]; rates = { kind = "gap", p0 = 0.5 } if learned
 
   [sampling]
   f-tas = "fair_track_and_stop"

@@ -19,7 +19,8 @@ WARM_EXAMPLES = """examples:
 Compiles what Identifier, solve, plan, analyze, the service and simulate need, in a minute or two; later processes load
 it. Without it they run as Python at first, while another process compiles. The exit code is 1 if nothing can be kept.
 """
-FAMILIES = ("gaussian", "bernoulli")  # the others have the kernels of bernoulli
+GAUSSIAN = {"kind": "gaussian", "variance": 1.0}
+FAMILIES = {"gaussian": GAUSSIAN, "bernoulli": "bernoulli"}  # the others have the kernels of bernoulli
 RULES = ("fair_top_two", "fair_track_and_stop")  # without a solver in every round, and with one
 
 
@@ -83,15 +84,15 @@ def steps() -> list[tuple[str, Callable[[], object]]]:
     from fairbai.identifier.rehearsal import rehearse, rehearse_drawn
 
     found: list[tuple[str, Callable[[], object]]] = []
-    for family in FAMILIES:
-        instance = Instance([0.6, 0.4], family=family, rates=0.2)
-        found.append((f"solve and plan, {family}", partial(_plan, instance)))
-        found.append((f"Identifier with ceilings, {family}", partial(rehearse, family, rates.Bounded(0.1, 0.8))))
-        found.append((f"Identifier with learned floors, {family}", partial(rehearse, family, rates.Gap(0.5))))
+    for name, family in FAMILIES.items():
+        instance = Instance([0.6, 0.4], family=family, floors=0.2)
+        found.append((f"solve and plan, {name}", partial(_plan, instance)))
+        found.append((f"Identifier with ceilings, {name}", partial(rehearse, family, rates.Bounded(0.1, 0.8))))
+        found.append((f"Identifier with learned floors, {name}", partial(rehearse, family, rates.Gap(0.5))))
         for rule in RULES:
             run = partial(simulate, instance, 0.1, rule, settle=True, runs=1, maximum_rounds=10)
-            found.append((f"Identifier, {family}, {rule}", partial(rehearse, family, 0.25, rule)))
-            found.append((f"simulate, {family}, {rule}", run))
+            found.append((f"Identifier, {name}, {rule}", partial(rehearse, family, 0.25, rule)))
+            found.append((f"simulate, {name}, {rule}", run))
     found.append(("Identifier, means that change", rehearse_drawn))
     found.append(("analyze", _analyze))
     return found

@@ -11,7 +11,7 @@ from fairbai.environments.fading import Fading
 from fairbai.problems.checks import Array, Numbers, frozen, number, whole
 from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.instance import Instance
-from fairbai.problems.rates import Rate
+from fairbai.problems.short_forms import RateForm, shares_given
 
 # Positions of the ten UEs of the paper's scheduling experiments, in metres.
 PAPER = (
@@ -124,24 +124,25 @@ class WirelessCell:
             return self.channel.rate(snr) + rng.standard_normal()
         return float(self.faded_rate(snr, self.fading.sample(rng)))
 
-    def instance(self, rates: Rate | None = None, family: Family | None = None) -> Instance:
+    def instance(self, floors: RateForm = None, family: Family | None = None, rates: RateForm = None) -> Instance:
         """The bandit problem of this cell, to solve or to simulate.
 
         Args:
-            rates: The share of the slots that each UE is guaranteed; none by default.
+            floors: The share of the slots that each UE is guaranteed; none by default.
             family: The reward family. Gaussian with the variances of the rewards by default, which is exact without
                 fading and an approximation with it.
+            rates: Another name of ``floors``, for floors that are learned.
 
         Example:
             >>> import fairbai as fb
             >>> from fairbai.environments import WirelessCell
-            >>> instance = WirelessCell.paper().instance(rates=fb.rates.Constant(0.05))
+            >>> instance = WirelessCell.paper().instance(floors=0.05)
             >>> instance.best_arm, round(fb.solve(instance).characteristic_time, 3)
             (6, 31.743)
         """
         if family is None:
             family = Gaussian() if self.fading is None else Gaussian(self.variances)
-        return Instance(self.means, family=family, rates=rates)
+        return Instance(self.means, family=family, floors=shares_given(floors, rates))
 
 
 def _places(positions: Any, width: float, height: float) -> Array:

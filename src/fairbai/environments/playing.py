@@ -33,7 +33,7 @@ def play(
         >>> import fairbai as fb
         >>> from fairbai.environments import play
         >>> env = gymnasium.make("fairbai/WirelessCell-v0")
-        >>> ident = fb.Identifier(10, delta=0.1, family="gaussian", rates=fb.rates.Constant(0.05))
+        >>> ident = fb.Identifier(10, delta=0.1, family=fb.Gaussian(1.0), floors=0.05)
         >>> status = play(env, ident, seed=3)
         >>> status.recommendation, bool((status.shares >= 0.05).all())
         (6, True)

@@ -22,14 +22,14 @@ def checked_guarantees(sampling: SamplingRule, rates: Rate, arms: int) -> Array:
     if not isinstance(rates, Constant):
         raise ValueError(
             f"stopping rule design_based needs floors that are known beforehand, got {rates.kind} rates: give constant "
-            f"ones, such as rates=0.1, or {INSTEAD}"
+            f"ones, such as floors=0.1, or {INSTEAD}"
         )
     floors = rates.floors(np.zeros(arms))
     if (floors <= 0.0).any():
         arm = int(np.argmin(floors))
         raise ValueError(
             f"stopping rule design_based needs a positive floor for every arm, got {floors[arm]:g} for arm {arm}: give "
-            f"one, such as rates={_round_floor(arms):g}, or {INSTEAD}"
+            f"one, such as floors={_round_floor(arms):g}, or {INSTEAD}"
         )
     least = sampling.guarantees(rates, arms)
     if least is None:

@@ -32,7 +32,8 @@ class Settling:
     Example:
         >>> import fairbai as fb
         >>> settling = fb.Settling(margin=0.5)
-        >>> ident = fb.Identifier(3, delta=0.05, family="gaussian", rates=fb.rates.InverseGap(0.7), settle=settling)
+        >>> learned = fb.rates.InverseGap(0.7)
+        >>> ident = fb.Identifier(3, delta=0.05, family=fb.Gaussian(1.0), rates=learned, settle=settling)
         >>> ident.to_dict()["settle"]
         {'margin': 0.5, 'learn': True}
     """

@@ -16,7 +16,7 @@ from fairbai.problems.configured import Form
 from fairbai.problems.labels import labels_of
 from fairbai.problems.question import Goal, Tolerance, question_of
 from fairbai.problems.rates import Rate
-from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
+from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of, shares_given
 from fairbai.sampling import SamplingRule
 from fairbai.stopping import StoppingRule
 
@@ -33,9 +33,9 @@ class Identifier(Oversight):
         delta: The probability of a wrong answer, in (0, 1/2).
         family: The reward family, such as ``"bernoulli"`` or ``Gaussian(variance=4.0)``. It must be given: an answer is
             proved for the family that you name.
-        rates: The share of the trials that every arm is guaranteed: a rate, one floor for all arms, one per arm, floors
-            by label such as ``{"a": 0.3}``, with factors by level such as ``{"headline": 0.2}``, or the JSON form of a
-            rate; none by default.
+        floors: The share of the trials that every arm is guaranteed: one floor for all arms, one per arm, floors by
+            label such as ``{"a": 0.3}``, with factors by level such as ``{"headline": 0.2}``, or a rate or its JSON
+            form; none by default.
         sampling: The sampling rule; ``FairTopTwo()`` by default, or a rule that draws if the stopping rule is
             ``DesignBased``.
         stopping: The stopping rule; ``Mixture()``, the tightest proved one, by default.
@@ -66,6 +66,7 @@ class Identifier(Oversight):
         max_trials: The most trials that are assigned, settling included; no limit by default. When all are assigned
             and no reward is out, the experiment has stopped, with or without a decision; ``status()`` then says how
             sure its recommendation is.
+        rates: Another name of ``floors``, for floors that are learned, such as ``fb.rates.Gap(0.5)``.
 
     Attributes:
         procedure: The experiment itself, without labels, locks and checks: for the library's own modules.
@@ -73,7 +74,7 @@ class Identifier(Oversight):
 
     Example:
         >>> import fairbai as fb
-        >>> ident = fb.Identifier(["a", "b"], delta=0.05, family="gaussian", rates=0.2, seed=7)
+        >>> ident = fb.Identifier(["a", "b"], delta=0.05, family=fb.Gaussian(1.0), floors=0.2, seed=7)
         >>> while not ident.stopped:
         ...     arm = ident.ask()
         ...     ident.tell(arm, {"a": 1.0, "b": 0.0}[arm])
@@ -86,7 +87,7 @@ class Identifier(Oversight):
         arms: int | Sequence[Hashable],
         delta: float,
         family: FamilyForm = None,
-        rates: RateForm = None,
+        floors: RateForm = None,
         sampling: SamplingRule | Form | None = None,
         stopping: StoppingRule | Form | None = None,
         settle: bool | Settling = True,
@@ -99,12 +100,13 @@ class Identifier(Oversight):
         goal: Goal = "max",
         control: Hashable | None = None,
         max_trials: int | None = None,
+        rates: RateForm = None,
     ) -> None:
         labels = labels_of(arms)
         self.delta = confidence(delta)
         self.settle = checked_settling(settle)
         self.family = family_of(family)
-        self.rates = rates_of(rates, labels, self.family)
+        self.rates = rates_of(shares_given(floors, rates), labels, self.family)
         self.question, self.silence = question_of(goal, tolerance, control, labels), silence
         self.seed = drawn_seed() if seed is None else checked_seed(seed)
         rules = (sampling, stopping, self.seed, 0, self.question)

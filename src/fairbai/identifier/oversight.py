@@ -192,7 +192,7 @@ class Oversight:
 
         Example:
             >>> import fairbai as fb
-            >>> ident = fb.Identifier(["a", "b"], delta=0.05, family="gaussian")
+            >>> ident = fb.Identifier(["a", "b"], delta=0.05, family=fb.Gaussian(1.0))
             >>> ident.tell(ident.ask(2), [1.0, 0.5])
             >>> ident.end("deadline")
             >>> ident.stopped, ident.decided, ident.ended_by, ident.recommendation

@@ -12,10 +12,10 @@ MAX_TRIALS = 1000  # of which it needs a few hundred
 
 
 def rehearse(
-    family: FamilyForm = None, rates: RateForm = 0.25, sampling: SamplingRule | Form | None = None
+    family: FamilyForm = None, floors: RateForm = 0.25, sampling: SamplingRule | Form | None = None
 ) -> Identifier:
     """Play an experiment to its end; returns it. Rewards are 0 or 1 (or close), which most families take."""
-    ident = Identifier(2, DELTA, family, rates, sampling)
+    ident = Identifier(2, DELTA, family, floors, sampling)
     noise = 0.1 if ident.family.code == GAUSSIAN_UNKNOWN else 0.0  # rewards that never differ would be no evidence
     ident.tell_batch([1, 1], [1.0, 0.0], [1.0, 0.0] if noise else None)
     ident.policy(10)

@@ -18,7 +18,7 @@ from fairbai.problems.checks import Numbers, confidence, number
 from fairbai.problems.labels import labels_for
 from fairbai.problems.question import Goal, Tolerance, question_of
 from fairbai.problems.rates import Bounded, Constant
-from fairbai.problems.short_forms import FamilyForm, RateForm, arms_of, family_of, rates_of
+from fairbai.problems.short_forms import FamilyForm, RateForm, arms_of, family_of, rates_of, shares_given
 from fairbai.stopping import DesignBased, Heuristic, LinearMixture, Mixture
 
 MAX_TRIALS = 1e15  # nobody has as many, and far more are not even numbers
@@ -133,7 +133,7 @@ class Plan:
             "arms": [str(label) for label in self.labels],
             "delta": self.delta,
             "family": self.instance.family.to_dict(),
-            "rates": self.instance.rates.to_dict(),
+            "floors": self.instance.rates.to_dict(),
             "stopping": self.stopping.to_dict(),
             **self.instance.question.to_dict([str(label) for label in self.labels]),
         }
@@ -170,7 +170,7 @@ def described_instance(instance: Instance, delta: float, labels: Sequence[str | 
     }
     return {
         "family": instance.family.to_dict(),
-        "rates": instance.rates.to_dict(),
+        "floors": instance.rates.to_dict(),
         **instance.question.to_dict(labels),
         "delta": delta,
         "best_arm": best.best_arm,
@@ -188,39 +188,41 @@ def described_instance(instance: Instance, delta: float, labels: Sequence[str | 
 def plan(
     means: Instance | Numbers,
     family: FamilyForm = None,
-    rates: RateForm = None,
+    floors: RateForm = None,
     delta: float = 0.05,
     arms: Sequence[str | int] | None = None,
     per_day: float | None = None,
     tolerance: Tolerance = None,
     goal: Goal = "max",
     control: str | int | None = None,
+    rates: RateForm = None,
 ) -> Plan:
     """Plan an experiment: what it will take, and what its floors will cost.
 
     Args:
-        means: A guess of the mean reward of every arm; or an ``Instance``, which has its family, rates and question.
+        means: A guess of the mean reward of every arm; or an ``Instance``, which has its family, floors and question.
         family: The reward family, such as ``"bernoulli"``; it must be given.
-        rates: The guaranteed shares: a rate, one floor for all arms, one per arm, floors by label such as
-            ``{"new": 0.3}``, or the JSON form of a rate; none by default.
+        floors: The guaranteed shares: one floor for all arms, one per arm, floors by label such as ``{"new": 0.3}``,
+            or a rate or its JSON form; none by default.
         delta: The error probability, in (0, 1/2).
         arms: The labels of the arms; their numbers by default.
         per_day: Trials per day, for the days that the experiment takes.
         tolerance: How far from the best the answer may be, such as 0.01 or "10%"; by default it is the best arm.
         goal: "min" if less is better.
         control: The label of the arm that is in use, which another must beat; see ``Identifier``.
+        rates: Another name of ``floors``, for floors that are learned.
 
     Example:
         >>> import fairbai as fb
-        >>> found = fb.plan([0.5, 0.3], family="bernoulli", rates={"new": 0.8, "old": 0.1}, arms=["new", "old"])
+        >>> found = fb.plan([0.5, 0.3], family="bernoulli", floors={"new": 0.8, "old": 0.1}, arms=["new", "old"])
         >>> found.best, found.proved > found.without_floors
         ('new', True)
         >>> found.duration.p10 < found.proved < found.duration.p90
         True
     """
-    delta = confidence(delta)
+    delta, floors = confidence(delta), shares_given(floors, rates)
     if isinstance(means, Instance):
-        if (family, rates, tolerance, goal, control) != (None, None, None, "max", None):
+        if (family, floors, tolerance, goal, control) != (None, None, None, "max", None):
             raise ValueError("means must stand alone if they are an Instance, which has all the rest itself")
         instance, labels = means, labels_for(arms, means.means)
     else:
@@ -228,8 +230,8 @@ def plan(
         arms = arms_of(arms, family)
         labels = labels_for(arms, means)
         asked = question_of(goal, tolerance, control, labels)
-        rates = rates_of(rates, None if arms is None else labels, family)
-        instance = Instance(means, family, rates, asked.tolerance, asked.goal, asked.control)
+        given = rates_of(floors, None if arms is None else labels, family)
+        instance = Instance(means, family, given, asked.tolerance, asked.goal, asked.control)
     if per_day is not None:
         per_day = number("per_day", per_day, math.ulp(0.0), 1e300, "positive")
     return planned(instance, delta, labels, per_day)

@@ -97,8 +97,9 @@ def floors(name: str, value: Any, arms: int, dimensions: int = 1) -> Array:
     rest = np.array([unspent(row) for row in np.atleast_2d(result)])
     if (rest < -SUM_TOLERANCE).any():
         worst = int(rest.argmin())
-        where = f" in row {worst}" if dimensions == 2 else ""
-        raise ValueError(f"{name} must sum to at most 1: {_too_much(np.atleast_2d(result)[worst])}{where}")
+        where = f"in row {worst} " if dimensions == 2 else ""
+        start = "" if name == "floors" else f"{name} must sum to at most 1: "
+        raise ValueError(f"{start}{where}{_too_much(np.atleast_2d(result)[worst])}")
     if (rest < -EPSILON).any():
         totals = np.where(rest < -EPSILON, 1.0 - rest, 1.0)
         result = frozen(result / (totals[:, None] if dimensions == 2 else totals[0]))
@@ -106,9 +107,9 @@ def floors(name: str, value: Any, arms: int, dimensions: int = 1) -> Array:
 
 
 def _too_much(row: Array) -> str:
-    """What is wrong with floors that ask for more than there is, in per cent."""
+    """What is wrong with floors that ask for more than there is, in percent."""
     total = f"add up to {100.0 * (1.0 - float(unspent(row))):.12g} %"
     if np.any(row != row[0]):
-        return f"the floors {total}"
+        return f"the floors {total}; at most 100 % is possible"
     largest = math.floor(1000.0 / row.size) / 10.0
     return f"{row.size} floors of {100.0 * row[0]:.12g} % {total}; at most {largest:g} % each is possible"

@@ -22,7 +22,7 @@ def design_of(factors: Any, interactions: Any, family: Any) -> Factorial:
         ('buy', 'try')
     """
     form = family if isinstance(family, Mapping) else {"kind": family}
-    variance = form.get("variance", 1.0)
+    variance = form.get("variance")
     if form.get("kind") not in ("gaussian", "factorial"):
         raise ValueError(NOISE)
     for name in form:

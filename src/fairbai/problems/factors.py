@@ -51,7 +51,7 @@ class Effect(NamedTuple):
 class Factorial(Linear):
     """Linear arms that are all combinations of the levels of several factors; ``fb.factorial`` makes one.
 
-    It is a family: ``fb.Identifier(design.arms, delta, family=design, rates=design.rates({"headline": 0.2}))``.
+    It is a family: ``fb.Identifier(design.arms, delta, family=design, floors=design.rates({"headline": 0.2}))``.
 
     Attributes:
         factors: The levels of every factor, in their order.

@@ -10,33 +10,34 @@ from fairbai.problems.families import Family, Gaussian
 from fairbai.problems.gaps import gaps_of, least_gap
 from fairbai.problems.question import Goal, Question, Tolerance
 from fairbai.problems.rates import Bounded, Constant, Limits, Overlapping, Rate
-from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of
+from fairbai.problems.short_forms import FamilyForm, RateForm, family_of, rates_of, shares_given
 
 
 @dataclass(frozen=True, eq=False)
 class Instance:
     """A bandit problem with fairness rates; everything is checked here, once.
 
-    ``family`` and ``rates`` also take short forms, such as ``family="bernoulli"`` and ``rates=0.2``.
+    ``family`` and ``floors`` also take short forms, such as ``family="bernoulli"`` and ``floors=0.2``. Floors that are
+    learned, such as ``fb.rates.Gap(0.5)``, may be given as ``rates``, too.
 
     Attributes:
         means: The mean reward of each arm.
         family: The reward family of all arms.
-        rates: The share of the trials that each arm is guaranteed.
-        floors: The rates at these means.
+        rates: What gives each arm its guaranteed share: a ``rates.Constant`` where floors are known beforehand.
+        floors: The guaranteed shares at these means.
         spare: What the floors leave: 1 - sum(floors).
         scales: The known variance of each arm (1 if the family has none).
-        limits: The limits beyond the floors, if the rates are ``rates.Bounded``; else None.
+        limits: The limits beyond the floors, if the rate is ``rates.Bounded``; else None.
         question: What the answer must be: ``goal``, ``tolerance`` and ``control``, which ``Question`` explains.
         acceptable: The arms that are right answers, the best first.
         ties: The tolerance as the kernels take it; see ``Question.ties``.
 
     Example:
         >>> import fairbai as fb
-        >>> instance = fb.Instance([0.5, 0.3, 0.1], family=fb.Bernoulli(), rates=fb.rates.Constant(0.2))
+        >>> instance = fb.Instance([0.5, 0.3, 0.1], family=fb.Bernoulli(), floors=0.2)
         >>> instance.best_arm, round(instance.spare, 12)
         (0, 0.4)
-        >>> fb.Instance([0.5, 0.3, 0.1], family="bernoulli", rates=0.2).rates
+        >>> fb.Instance([0.5, 0.3, 0.1], family="bernoulli", floors=0.2).rates
         Constant(floor=0.2)
         >>> fb.Instance([0.30, 0.28, 0.20], family="bernoulli", tolerance="10%").acceptable
         (0, 1)
@@ -57,26 +58,27 @@ class Instance:
         self,
         means: Numbers,
         family: FamilyForm = None,
-        rates: RateForm = None,
+        floors: RateForm = None,
         tolerance: Tolerance = None,
         goal: Goal = "max",
         control: int | None = None,
+        rates: RateForm = None,
     ) -> None:
         family = family_of(Gaussian() if family is None else family)
-        rates = rates_of(rates, family=family)
+        given = rates_of(shares_given(floors, rates), family=family)
         checked = family.check_means(means)
         question = Question(goal, tolerance, control).for_control(checked.size)
         question.check_means(checked)
         ties = question.ties(family, checked.size)
-        floors = question.floors(rates, family, checked)
+        least = question.floors(given, family, checked)
         values = {
             "means": checked,
             "family": family,
-            "rates": rates,
-            "floors": floors,
-            "spare": float(spare_share(floors)),
+            "rates": given,
+            "floors": least,
+            "spare": float(spare_share(least)),
             "scales": family.scales(checked.size),
-            "limits": rates.limits(checked.size) if isinstance(rates, Bounded) else None,
+            "limits": given.limits(checked.size) if isinstance(given, Bounded) else None,
             "question": question,
             "ties": frozen(ties),
             "acceptable": question.acceptable(checked),

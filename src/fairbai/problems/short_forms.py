@@ -24,10 +24,11 @@ FAMILY_MISSING = (
     '"exponential" for waiting times; "bounded", with low and high, for any other rewards in an interval; '
     '"gaussian", with its variance, for measurements with a known noise level, or with variance None if it is unknown'
 )
+WITH_VARIANCE = ("gaussian", "linear", "factorial")
 
 
 def family_of(form: FamilyForm) -> Family:
-    """A family, given as itself, as its kind, or in its JSON form; there is no default for None.
+    """A family, given as itself, as its kind, or in its JSON form; there is no default for None, or for a variance.
 
     Example:
         >>> family_of("bernoulli"), family_of({"kind": "gaussian", "variance": 4.0})
@@ -35,7 +36,41 @@ def family_of(form: FamilyForm) -> Family:
     """
     if form is None:
         raise ValueError(FAMILY_MISSING)
+    if isinstance(form, (str, Mapping)):
+        check_variance(form)
     return Family.of(form)
+
+
+def check_variance(form: Form) -> None:
+    """Refuse the form of a family with a known variance that is not given: 1 would be no more than a guess."""
+    given = {"kind": form} if isinstance(form, str) else form
+    if given.get("kind") in WITH_VARIANCE and "variance" not in given:
+        kind = given["kind"]
+        unknown = ', or "unknown" in place of 4.0 if it has to be learned' if kind == "gaussian" else ""
+        raise ValueError(
+            f'{kind} rewards need their variance, such as {{"kind": "{kind}", "variance": 4.0}}{unknown}; for rewards '
+            f'that have limits, use "bounded" with low and high'
+        )
+
+
+def shares_given(floors: RateForm, rates: RateForm) -> RateForm:
+    """The shares that a caller gave under either name: ``floors``, or ``rates`` for those that are learned.
+
+    Example:
+        >>> shares_given(0.1, None)
+        0.1
+    """
+    if floors is not None and rates is not None:
+        raise ValueError("floors and rates are two names for the same shares: give one of them")
+    return rates if floors is None else floors
+
+
+def named_floors(form: Mapping[str, Any]) -> dict[str, Any]:
+    """A question in JSON or TOML with its shares under ``floors``, though it may have them under ``rates``."""
+    found = dict(form)
+    if "rates" in found:
+        found["floors"] = shares_given(found.get("floors"), found.pop("rates"))
+    return found
 
 
 def arms_of(arms: Sequence[Any] | None, family: Family) -> Sequence[Any] | None:
@@ -77,7 +112,7 @@ def rates_of(form: RateForm, labels: Sequence[Any] | None = None, family: Family
             return overlapping(rate, len(family.features))
         return rate
     if isinstance(form, (bool, np.bool_)) or not isinstance(form, (int, float, np.number, Sequence, np.ndarray)):
-        raise ValueError(f"rates must be a rate such as fairbai.rates.Constant(0.1), or floors, got {form!r}")
+        raise ValueError(f"floors must be shares such as 0.1, or a rate such as fairbai.rates.Gap(0.5), got {form!r}")
     return Constant(form)  # type: ignore[arg-type]  # it checks
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairbai.allocation import lower_bound, price_of_fairness, solve
-from fairbai.problems import Instance, rates
+from fairbai.problems import Instance
 from fairbai.problems.checks import Numbers
 from fairbai.sampling import FairTrackAndStop
 from fairbai.simulation import simulate
@@ -52,7 +52,7 @@ def errata() -> Iterator[Erratum]:
 
 
 def _with_floors(means: Numbers, floors: Numbers) -> Instance:
-    return Instance(means, rates=rates.Constant(floors))
+    return Instance(means, floors=floors)
 
 
 def _bound() -> Erratum:

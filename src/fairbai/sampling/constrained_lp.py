@@ -18,7 +18,7 @@ class ConstrainedLP(SamplingRule):
     Example:
         >>> import fairbai as fb
         >>> limits = fb.rates.Bounded(0.1, [0.5, 1.0, 1.0], [fb.rates.Group([0, 1], ceiling=0.6)])
-        >>> fb.Identifier(3, delta=0.1, family="bernoulli", rates=limits, sampling="constrained_lp").sampling
+        >>> fb.Identifier(3, delta=0.1, family="bernoulli", floors=limits, sampling="constrained_lp").sampling
         ConstrainedLP()
     """
 

@@ -61,7 +61,7 @@ class FairTopTwo(SamplingRule):
         if self.earning == 1.0 and isinstance(rates, Constant) and _floored(rates) < 2:
             raise ValueError(
                 "fair_top_two with earning 1 needs floors for two arms or more: without them it would hardly ever end; "
-                "give floors, such as rates=0.05, or use earning=0.9"
+                "give floors, such as floors=0.05, or use earning=0.9"
             )
 
     def to_dict(self) -> dict[str, Any]:

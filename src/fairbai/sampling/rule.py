@@ -66,7 +66,7 @@ class SamplingRule(Configured):
         ...     converges_to = "none"
         ...     def choose(self, situation):
         ...         return int(situation.assigned.argmin())
-        >>> fb.Identifier(3, delta=0.1, family="gaussian", sampling=RoundRobin()).ask(4)
+        >>> fb.Identifier(3, delta=0.1, family=fb.Gaussian(1.0), sampling=RoundRobin()).ask(4)
         [0, 1, 2, 0]
     """
 

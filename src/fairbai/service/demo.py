@@ -69,7 +69,7 @@ class Demo:
             "arms": list(RATES),
             "delta": DELTA,
             "family": "bernoulli",
-            "rates": {"kind": "constant", "floor": FLOOR},
+            "floors": {"kind": "constant", "floor": FLOOR},
             "sampling": "fair_top_two",
             "stopping": {"kind": "mixture", "kappa": KAPPA},
             "settle": True,

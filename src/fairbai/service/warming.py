@@ -11,7 +11,7 @@ from fairbai.compiling.tier import tier
 from fairbai.identifier.rehearsal import rehearse, rehearse_drawn
 from fairbai.problems.rates import Gap
 
-FAMILIES = ("gaussian", "bernoulli")  # the others have the kernels of bernoulli
+FAMILIES = ({"kind": "gaussian", "variance": 1.0}, "bernoulli")  # the others have the kernels of bernoulli
 PAUSE = 1.0  # seconds between two looks at what is compiled
 
 log = logging.getLogger("fairbai.service")

@@ -97,7 +97,7 @@ def simulate_edges(
 
     Example:
         >>> import fairbai as fb
-        >>> instance = fb.Instance([1.0, 0.5, 0.0], rates=fb.rates.Constant(0.2))
+        >>> instance = fb.Instance([1.0, 0.5, 0.0], floors=0.2)
         >>> runs = fb.simulation.simulate_edges(instance, batch=20, nodes=4, runs=100, seed=1)
         >>> waste = runs.stopping_time - runs.decision_time
         >>> int(waste.min()), int(waste.max())

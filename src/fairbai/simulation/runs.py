@@ -145,7 +145,7 @@ class Runs:
 
         Example:
             >>> import fairbai as fb
-            >>> instance = fb.Instance([1.0, 0.5, 0.0], rates=0.1)
+            >>> instance = fb.Instance([1.0, 0.5, 0.0], floors=0.1)
             >>> runs = fb.simulate(instance, deltas=0.05, runs=100, seed=1, trace=[100, 1000])
             >>> at_stop, later = runs.regret().mean, runs.regret(horizon=1000).mean
             >>> bool(at_stop <= later), runs.regret_path().mean.shape

@@ -67,7 +67,7 @@ def simulate(
 
     Example:
         >>> import fairbai as fb
-        >>> instance = fb.Instance([1.0, 0.5, 0.0], rates=fb.rates.Constant(0.2))
+        >>> instance = fb.Instance([1.0, 0.5, 0.0], floors=0.2)
         >>> runs = fb.simulate(instance, deltas=[0.1, 0.01], runs=200, seed=1)
         >>> runs.stopping_time.shape, bool(runs.correct.mean() > 0.98)
         ((200, 2), True)

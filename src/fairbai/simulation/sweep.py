@@ -18,7 +18,7 @@ from fairbai.problems.factor_forms import KEYS, written_out
 from fairbai.problems.instance import Instance
 from fairbai.problems.labels import labels_for
 from fairbai.problems.question import question_of
-from fairbai.problems.short_forms import arms_of, family_of, rates_of
+from fairbai.problems.short_forms import arms_of, family_of, named_floors, rates_of
 from fairbai.sampling import SamplingRule
 from fairbai.simulation.engine import chunks_of, run_chunks
 from fairbai.simulation.progress import progress_bar
@@ -29,6 +29,7 @@ from fairbai.simulation.study import Cell, ChunkFolder, Study, claim, describe
 from fairbai.stopping import StoppingRule
 
 Part = TypeVar("Part", SamplingRule, StoppingRule)
+UNIT = {"kind": "gaussian", "variance": 1.0}  # the rewards of an instance that names no family
 FILE_KEYS = ("instances", "sampling", "stopping", "deltas", "settle", "runs", "seed", "maximum_rounds", "histogram")
 
 
@@ -171,7 +172,7 @@ def _read_plan(path: str | Path) -> dict[str, Any]:
     try:
         form = json.loads(Path(path).read_text(encoding="utf-8"))
         means = [arm["mean"] for arm in form["arms"]]
-        instance = {key: form[key] for key in ("family", "rates")}
+        instance = {key: form[key] for key in ("family", "floors")}
         instance |= {key: form[key] for key in ("tolerance", "goal", "control") if key in form}
         instance |= {"means": means, "arms": [arm["arm"] for arm in form["arms"]]}
         parts = {key: form[key] for key in ("stopping", "delta")}
@@ -188,12 +189,12 @@ def _read_plan(path: str | Path) -> dict[str, Any]:
 
 
 def _instance(name: str, form: Any) -> Instance:
-    allowed = ("arms", "family", "rates", "tolerance", "goal", "control", *KEYS)
+    allowed = ("arms", "family", "floors", "rates", "tolerance", "goal", "control", *KEYS)
     if not isinstance(form, dict) or not {"means", "effects"} & form.keys() or not form.keys() <= {"means", *allowed}:
         raise ValueError(f"instance {name} must have means or effects and may have {', '.join(allowed)}, got {form!r}")
-    form = written_out({"family": "gaussian", **form})
+    form = named_floors(written_out({"family": UNIT, **form}))
     family = family_of(form["family"])
     labels = labels_for(arms_of(form.get("arms"), family), form["means"])
     asked = question_of(form.get("goal", "max"), form.get("tolerance"), form.get("control"), labels)
-    rates = rates_of(form.get("rates"), labels, family)
+    rates = rates_of(form.get("floors"), labels, family)
     return Instance(form["means"], family, rates, asked.tolerance, asked.goal, asked.control)

@@ -108,7 +108,7 @@ class DesignBased(StoppingRule):
 
         Example:
             >>> import fairbai as fb
-            >>> DesignBased.for_instance(fb.Instance([0.12, 0.10, 0.09], "bernoulli", rates=0.2), delta=0.05)
+            >>> DesignBased.for_instance(fb.Instance([0.12, 0.10, 0.09], "bernoulli", floors=0.2), delta=0.05)
             DesignBased(bet=0.0368, spread=0.1)
         """
         confidence(delta)

@@ -15,7 +15,7 @@ from fairbai.problems.configured import Configured
 class Rate(Configured):
     """A map from means to floors."""
 
-    argument: ClassVar[str] = "rates"
+    argument: ClassVar[str] = "floors"
 
     @abstractmethod
     def floors(self, means: Numbers) -> Array:
@@ -42,12 +42,12 @@ class Constant(Rate):
             floor = checks.number("floor", self.floor, 0.0, 1.0, "in [0, 1]")
             self._set(floor=floor)
         else:
-            self._set(floor=checks.floors("floor", self.floor, np.size(self.floor)))
+            self._set(floor=checks.floors("floors", self.floor, np.size(self.floor)))
 
     def floors(self, means: Numbers) -> Array:
         """The floors, whatever the means."""
         floor = self.floor if isinstance(self.floor, np.ndarray) else np.full(len(means), self.floor)
-        return checks.floors("rates", floor, len(means))
+        return checks.floors("floors", floor, len(means))
 
     def floors_batch(self, means: Array) -> Array:
         """The same floors in every row."""

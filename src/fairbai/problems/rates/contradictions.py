@@ -33,7 +33,7 @@ def refuse_contradictions(declared: Declared) -> None:
 
 
 def _refuse(*why: str | float) -> NoReturn:
-    raise ValueError(f"rates must not contradict each other: {told(*why)}")
+    raise ValueError(f"limits must not contradict each other: {told(*why)}")
 
 
 def _check_groups(declared: Declared, parts: Parts) -> None:

@@ -197,7 +197,7 @@ def _refuse_contradictions(floors: Array, rows: Sequence[_Row], labels: Sequence
     why = told(f"{listed(words)} would take ", total, " of the trials")
     if any(row.ceiling for row in chosen):
         why = f"{listed(words)} cannot all be kept"
-    raise ValueError(f"rates must not contradict each other: {why}")
+    raise ValueError(f"limits must not contradict each other: {why}")
 
 
 def _centre(floors: Array, members: Array, group_floors: Array) -> Array:

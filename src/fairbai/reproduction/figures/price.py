@@ -14,7 +14,7 @@ import numpy as np
 
 from fairbai.allocation import price_of_fairness, solve
 from fairbai.charts import style
-from fairbai.problems import Instance, rates
+from fairbai.problems import Instance
 from fairbai.problems.checks import Array
 from fairbai.reproduction.scenarios import equal_gap_means, linear_means
 
@@ -55,7 +55,7 @@ class Prices:
 
 def prices(means: Array, floors: Array) -> Prices:
     """The prices of the rows of ``floors``, each with a positive entry and a sum below 1."""
-    exact = [price_of_fairness(Instance(means, rates=rates.Constant(row))) for row in floors]
+    exact = [price_of_fairness(Instance(means, floors=row)) for row in floors]
     return Prices(
         ratio=np.array([price.ratio for price in exact]),
         bound=np.array([price.upper_bound for price in exact]),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairbai.problems import Bernoulli, Instance, rates
+from fairbai.problems import Bernoulli, Instance
 from fairbai.problems.checks import Array
 from fairbai.problems.drifts import Custom, Drift, Novelty, Ramp, Seasonal, Steps
 
@@ -20,7 +20,7 @@ class Arms:
 
     def at(self, level: float) -> Instance:
         """The instance with this level."""
-        return Instance(level + self.above, Bernoulli(), rates=rates.Constant(self.floor))
+        return Instance(level + self.above, Bernoulli(), floors=self.floor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class Stationary:
     @property
     def instance(self) -> Instance:
         """With constant floors."""
-        return Instance(self.means, Bernoulli(), rates=rates.Constant(self.floor))
+        return Instance(self.means, Bernoulli(), floors=self.floor)
 
 
 STATIONARY = (

@@ -59,7 +59,7 @@ def worse_half(values: Array) -> list[int]:
 def bounded(values: Array) -> Instance:
     """The same floor and ceiling for all arms, and a floor for the worse half of them together."""
     group = rates.Group(worse_half(values), floor=GROUP_FLOOR)
-    return Instance(values, rates=rates.Bounded(FLOOR, CEILING, groups=[group]))
+    return Instance(values, floors=rates.Bounded(FLOOR, CEILING, groups=[group]))
 
 
 def price_of_ceilings(values: Array) -> Curve:
@@ -77,7 +77,7 @@ def price_of_groups(values: Array) -> Curve:
 
 def _curve(values: Array, limit: Array, limits: list[rates.Bounded]) -> Curve:
     free = solve(Instance(values)).characteristic_time
-    solved = [solve(Instance(values, rates=one)) for one in limits]
+    solved = [solve(Instance(values, floors=one)) for one in limits]
     price = np.array([one.characteristic_time / free for one in solved])
     return Curve(limit, price, max(one.duality_gap for one in solved))
 
@@ -175,7 +175,7 @@ def _price_table() -> Table:
 
 
 def _price_row(name: str, values: Array, words: str, limits: rates.Bounded) -> list[str]:
-    found, free = solve(Instance(values, rates=limits)), solve(Instance(values))
+    found, free = solve(Instance(values, floors=limits)), solve(Instance(values))
     price = found.characteristic_time / free.characteristic_time
     return [name, words, f"{found.characteristic_time:.3f}", f"{price:.4f}", f"{found.duality_gap:.0e}"]
 

@@ -26,15 +26,15 @@ DELTAS = (1e-1, 1e-3, 1e-10, 1e-30, 1e-100, 1e-300)
 NEAR = 0.03
 
 INSTANCES: dict[str, Instance] = {
-    "kink, three arms": Instance([1.0, 0.0, 0.0], rates=rates.Constant([0.0, 0.0, 0.3])),
-    "kink, five arms": Instance([1.44, 0.64, 0.1, 0.09, 0.09], rates=rates.Constant([0.0, 0.25, 0.22, 0.11, 0.21])),
-    "best arm at its floor": Instance([1.5, 0.6, 0.0], rates=rates.Constant([0.6, 0.05, 0.2])),
-    "arms without a floor": Instance([2.0, 1.0, 0.8, 0.0], rates=rates.Constant([0.0, 0.0, 0.25, 0.3])),
+    "kink, three arms": Instance([1.0, 0.0, 0.0], floors=[0.0, 0.0, 0.3]),
+    "kink, five arms": Instance([1.44, 0.64, 0.1, 0.09, 0.09], floors=[0.0, 0.25, 0.22, 0.11, 0.21]),
+    "best arm at its floor": Instance([1.5, 0.6, 0.0], floors=[0.6, 0.05, 0.2]),
+    "arms without a floor": Instance([2.0, 1.0, 0.8, 0.0], floors=[0.0, 0.0, 0.25, 0.3]),
     "Bernoulli": Instance([0.9, 0.4, 0.3], Bernoulli(), rates.Constant([0.2, 0.1, 0.3])),
     "Poisson": Instance([4.0, 2.0, 1.0], Poisson(), rates.Constant([0.2, 0.1, 0.3])),
     "exponential": Instance([4.0, 1.0, 0.5], Exponential(), rates.Constant([0.3, 0.1, 0.3])),
     "floors from the means": Instance([1.5, 0.75, 0.0], rates=rates.Softmax(0.6)),
-    "kink, more arms free": Instance([1.26, 0.4, 0.39, 0.23, 0.08], rates=rates.Constant([0.16, 0.23, 0.0, 0.0, 0.12])),
+    "kink, more arms free": Instance([1.26, 0.4, 0.39, 0.23, 0.08], floors=[0.16, 0.23, 0.0, 0.0, 0.12]),
 }
 
 CLOSE = Instance([0.5, 0.2, 0.0], rates=rates.Gap(0.6))

@@ -179,7 +179,7 @@ class Created(TypedDict):
     arms: list[str]
     delta: float
     family: dict[str, Any]
-    rates: dict[str, Any]
+    floors: dict[str, Any]
     sampling: dict[str, Any]
     stopping: dict[str, Any]
     settle: bool | dict[str, Any]

@@ -19,7 +19,7 @@ def identifier_of(config: Config) -> Identifier:
         arms=len(config["arms"]),
         delta=config["delta"],
         family=config["family"],
-        rates=rates_of(config["rates"], config["arms"]),
+        floors=rates_of(config["floors"], config["arms"]),
         sampling=config["sampling"],
         stopping=config["stopping"],
         settle=config["settle"],
@@ -42,17 +42,19 @@ def completed(config: Config, identifier: Identifier) -> Config:
             f"which a ticket without a reward counts as silent, and silence, the reward that it then counts as"
         )
     form = identifier.to_dict()
-    for name in ("rates", "sampling"):
+    form["floors"] = form["rates"]
+    for name in ("floors", "sampling"):
         if form[name] is None:
             raise ValueError(f"{name} must not be Python code over HTTP, got kind {config[name]!r}")
-    filled = {name: form[name] for name in ("family", "rates", "sampling", "stopping")}
+    filled = {name: form[name] for name in ("family", "floors", "sampling", "stopping")}
     return {**config, **filled, **identifier.question.to_dict(config["arms"])}
 
 
 def fixed(config: Config) -> Config:
     """The parts of a snapshot that never change; of the first version, without a digest: the log vouches for them."""
-    names = ("delta", "family", "rates", "sampling", "stopping", "settle", "seed")
-    form = {"version": FIRST_VERSION, "arms": len(config["arms"]), **{name: config[name] for name in names}}
+    names = ("delta", "family", "sampling", "stopping", "settle", "seed")
+    form = {"version": FIRST_VERSION, "arms": len(config["arms"]), "rates": config["floors"]}
+    form |= {name: config[name] for name in names}
     form |= {name: config[name] for name in ("tolerance", "goal", "max_trials") if name in config}
     form |= {} if "control" not in config else {"control": _control(config)}
     form |= {} if Cycles.of(config) is None else {"look_every": 0}

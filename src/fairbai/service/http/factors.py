@@ -6,7 +6,7 @@ from typing import Any
 
 from fairbai.problems.factor_forms import design_of
 from fairbai.problems.factors import Factorial
-from fairbai.problems.short_forms import by_factor, has_levels, rates_of
+from fairbai.problems.short_forms import by_factor, has_levels, named_floors, rates_of
 from fairbai.service.domain.costs import check_linear
 from fairbai.service.http.fields import MAX_ARMS, kind_of, wrong
 from fairbai.stopping import LinearMixture
@@ -21,7 +21,10 @@ def written_out(form: Any) -> Any:
     """
     if not isinstance(form, dict):
         return form
-    form = dict(form)
+    try:
+        form = named_floors(form)
+    except ValueError as error:
+        raise wrong(str(error)) from None
     factors, pairs, family = form.pop("factors", None), form.pop("interactions", None), form.get("family")
     if factors is None and isinstance(family, dict) and family.get("kind") == "factorial":
         if pairs is not None:
@@ -38,7 +41,7 @@ def written_out(form: Any) -> Any:
         if form.get("arms") not in (None, list(design.arms)):  # a plan names them
             raise ValueError("arms follow from factors: give one of them")
         form |= {"arms": list(design.arms), "family": design.to_dict()}
-        return _with_stop({**form, **_rates(form.get("rates"), design)})
+        return _with_stop({**form, **_floors(form.get("floors"), design)})
     except ValueError as error:
         raise wrong(str(error)) from None
 
@@ -61,7 +64,7 @@ def _with_stop(form: dict[str, Any]) -> dict[str, Any]:
     return {"stopping": LinearMixture.kind, **form} if linear else form
 
 
-def _rates(rates: Any, design: Factorial) -> dict[str, Any]:
+def _floors(floors: Any, design: Factorial) -> dict[str, Any]:
     """Limits by factor as limits of groups; nothing if they are something else."""
-    limits = by_factor(rates, design) or has_levels(rates, design)
-    return {"rates": rates_of(rates, family=design).to_dict()} if limits else {}
+    limits = by_factor(floors, design) or has_levels(floors, design)
+    return {"floors": rates_of(floors, family=design).to_dict()} if limits else {}

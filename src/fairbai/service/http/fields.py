@@ -44,19 +44,19 @@ Retention = Annotated[str, Field(pattern=PATTERN), AfterValidator(checked_retent
 Flag = Annotated[str, Field(pattern=FLAG), AfterValidator(checked_flag)]
 Webhook = Annotated[str, Field(max_length=MAX_URL), AfterValidator(checked_url)]
 Floor = Annotated[float, Field(ge=0.0, le=1.0)]
-RATES = "one floor for all arms, one per arm, floors by label (with factors: by factor), or a kind with its parameters"
+FLOORS = "one floor for all arms, one per arm, floors by label (with factors: by factor), or a kind with its parameters"
 SHARE = {"type": "number", "minimum": 0.0, "maximum": 1.0}
 BY_LABEL = {  # levels of factors are written out before the check
     "type": "object",
     "additionalProperties": {"anyOf": [SHARE, {"type": "object", "additionalProperties": SHARE}]},
 }
-Rates = Annotated[
+Floors = Annotated[
     Annotated[Floor, Tag("number")]
     | Annotated[list[Floor], Field(max_length=MAX_ARMS), Tag("list")]
     | Annotated[dict[Label, Floor], WithJsonSchema(BY_LABEL), Tag("labels")]
     | Annotated[Kind, Tag("kind")],
-    Discriminator(lambda value: _tag(value), custom_error_type="rates", custom_error_message=f"must be {RATES}"),
-    Field(description=RATES),
+    Discriminator(lambda value: _tag(value), custom_error_type="floors", custom_error_message=f"must be {FLOORS}"),
+    Field(description=FLOORS),
 ]
 
 
@@ -116,12 +116,12 @@ def _within_a_year(duration: str) -> str:
     return duration
 
 
-def _tag(rates: Any) -> str | None:
-    """Which of the forms of rates a value is meant to be, so that an error is about that form."""
-    if isinstance(rates, dict):
-        return "kind" if isinstance(rates.get("kind"), str) else "labels"
+def _tag(floors: Any) -> str | None:
+    """Which of the forms of floors a value is meant to be, so that an error is about that form."""
+    if isinstance(floors, dict):
+        return "kind" if isinstance(floors.get("kind"), str) else "labels"
     tags = {float: "number", int: "number", list: "list", str: "kind"}
-    return tags.get(type(rates))
+    return tags.get(type(floors))
 
 
 def _of_kind(form: dict[str, Any]) -> dict[str, Any]:

@@ -22,9 +22,9 @@ from fairbai.service.http.fields import (
     Deadline,
     Duration,
     Flag,
+    Floors,
     Kind,
     Label,
-    Rates,
     Retention,
     Reward,
     Tolerance,
@@ -110,12 +110,15 @@ Interactions = Annotated[
 
 
 def _arms_or_factors(examples: list[dict[str, Any]]) -> Callable[[dict[str, Any]], None]:
-    """What the schema of a form with arms also says: factors may take their place."""
+    """What the schema of a form with arms also says: factors may take their place, and ``rates`` that of floors."""
 
     def change(schema: dict[str, Any]) -> None:
         schema["required"].remove("arms")
+        rates = {**schema["properties"]["floors"], "description": "another name of floors, for those that are learned"}
+        schema["properties"]["rates"] = {name: value for name, value in rates.items() if name != "default"}
         with_factors = {"required": ["factors"], "properties": {"factors": {"type": "object"}}}
-        schema |= {"anyOf": [{"required": ["arms"]}, with_factors], "examples": examples}
+        schema |= {"anyOf": [{"required": ["arms"]}, with_factors], "not": {"required": ["floors", "rates"]}}
+        schema["examples"] = examples
 
     return change
 
@@ -131,7 +134,7 @@ class Experiment(Asking):
                     "arms": ["green", "blue", "red"],
                     "delta": 0.05,
                     "family": "bernoulli",
-                    "rates": 0.1,
+                    "floors": 0.1,
                     "lease": 3600,
                 },
                 {
@@ -139,7 +142,7 @@ class Experiment(Asking):
                     "factors": {"headline": ["old", "new"], "button": ["buy", "try"]},
                     "delta": 0.05,
                     "family": {"kind": "gaussian", "variance": 0.25},
-                    "rates": {"headline": 0.2, "button": {"try": 0.4}},
+                    "floors": {"headline": 0.2, "button": {"try": 0.4}},
                 },
             ]
         )
@@ -154,7 +157,7 @@ class Experiment(Asking):
     factors: Factors = None
     interactions: Interactions = None
     delta: Annotated[float, Field(gt=0.0, lt=0.5)]
-    rates: Rates = 0.0
+    floors: Floors = 0.0
     sampling: Kind | None = Field(None, description="fair_top_two if omitted; with design_based, posterior_fair")
     stopping: Kind = "mixture"
     settle: Settle = True
@@ -272,7 +275,7 @@ class Plan(Asking):
                     "means": [0.1, 0.12, 0.1],
                     "delta": 0.05,
                     "family": "bernoulli",
-                    "rates": {"green": 0.1, "blue": 0.3},
+                    "floors": {"green": 0.1, "blue": 0.3},
                     "daily": 5000,
                 },
                 {"arms": ["a", "b"], "difference": 0.02, "baseline": 0.1, "delta": 0.05, "family": "bernoulli"},
@@ -298,7 +301,7 @@ class Plan(Asking):
         None, description="the mean of the other arms; with effects, that of levels that add nothing"
     )
     delta: Annotated[float, Field(gt=0.0, lt=0.5)]
-    rates: Rates = 0.0
+    floors: Floors = 0.0
     daily: Annotated[float, Field(ge=1e-6, le=1e12, allow_inf_nan=False)] | None = Field(
         None, description="trials per day, to express the duration in days"
     )

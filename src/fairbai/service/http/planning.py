@@ -19,7 +19,7 @@ def planned(form: forms.Plan) -> dict[str, Any]:
     """The answer to a plan; a Refusal says what is wrong with an invalid one."""
     try:
         _check_family(family_of(form.family))
-        given = (form.family, form.rates, form.delta, form.arms, form.daily)
+        given = (form.family, form.floors, form.delta, form.arms, form.daily)
         return _answer(plan(_means(form), *given, **form.question()), form.drifts)
     except ValueError as error:
         raise invalid(by_label(str(error), form.arms)) from None

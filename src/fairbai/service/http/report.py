@@ -34,7 +34,7 @@ TITLES = {
 SETTINGS = {
     "delta": "Target error probability (δ)",
     "family": "Rewards",
-    "rates": "Guaranteed shares",
+    "floors": "Guaranteed shares",
     "sampling": "Sampling rule",
     "stopping": "Stopping rule",
     "settle": "Settle the floors after the decision",

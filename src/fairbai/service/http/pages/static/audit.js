@@ -9,7 +9,7 @@ const id = location.pathname.split("/")[2];
 const at = `/v1/experiments/${id}`;
 const NAMES = {
   family: "Rewards",
-  rates: "Shares",
+  floors: "Shares",
   sampling: "Sampling rule",
   stopping: "Stopping rule",
   settle: "Continue until floors are met",

@@ -79,7 +79,7 @@ function delta({ delta: value }) {
   return `The chance of a wrong answer must be greater than ${ZERO} and less than ${HALF}, not ${share(value)}.`;
 }
 
-function floors({ arms, rates: { floor } }) {
+function floors({ arms, floors: { floor } }) {
   const wrong = limits("floor", arms, floor);
   if (wrong) return wrong;
   const total = Array.isArray(floor) ? sum(floor) : arms.length * floor;
@@ -89,7 +89,7 @@ function floors({ arms, rates: { floor } }) {
   return `${arms.length} floors of ${share(floor)} add up to ${share(total)}; at most ${most} each is possible.`;
 }
 
-function ceilings({ arms, rates: { floor, ceiling } }) {
+function ceilings({ arms, floors: { floor, ceiling } }) {
   if (ceiling === undefined) return null;
   const wrong = limits("ceiling", arms, ceiling);
   if (wrong) return wrong;

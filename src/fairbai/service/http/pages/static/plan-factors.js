@@ -137,7 +137,7 @@ export function factorsBody() {
     effects: by(per("effect", scale)),
     baseline: value(find("base")) === null ? null : value(find("base")) / scale,
     family: { kind: "gaussian", variance: deviation ** 2 },
-    rates: none ? 0 : floors,
+    floors: none ? 0 : floors,
   };
 }
 
@@ -195,8 +195,8 @@ function sums(body) {
   return null;
 }
 
-function floors({ rates }) {
-  for (const [name, shares] of Object.entries(rates === 0 ? {} : rates)) {
+function floors({ floors: given }) {
+  for (const [name, shares] of Object.entries(given === 0 ? {} : given)) {
     const total = Object.values(shares).reduce((sum, share) => sum + share, 0);
     if (total > 1 + ROUNDING) return `The floors of “${name}” add up to ${percent(total, 2)}; at most ${percent(1)} is possible.`;
   }

@@ -182,7 +182,7 @@ export function request() {
     ...expected,
     ...common,
     family: rewards(),
-    rates: rates(),
+    floors: floors(),
     drifts: find("drifts").checked ? null : false, // null: where it is possible
   };
 }
@@ -194,7 +194,7 @@ function rewards() {
   return find("unknown").checked ? { kind, variance: null, guess: variance } : { kind, variance };
 }
 
-function rates() {
+function floors() {
   const each = chosen("floors") === "each";
   const share = (name) => (each ? arms.map((arm) => per(arm[name].value, 100)) : per(dials[name].value, 100));
   if (!limited()) return { kind: "constant", floor: share("floor") };

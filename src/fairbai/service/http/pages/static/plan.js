@@ -98,10 +98,10 @@ function clear(message) {
 
 function offer(body, form) {
   experiment = body;
-  const { factors, family, rates } = form;
+  const { factors, family, floors } = form;
   const { arms: _, ...rest } = body;
   find("from-code").hidden = false;
-  creation(find("creation"), { ...(factors ? { ...rest, factors, family, rates } : body), ...ends(), name: named() });
+  creation(find("creation"), { ...(factors ? { ...rest, factors, family, floors } : body), ...ends(), name: named() });
   attempt = Array.from(crypto.getRandomValues(new Uint32Array(4)), String).join("-");
   permit();
 }
