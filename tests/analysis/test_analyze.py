@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,47 @@ def test_it_first_sufficed_when_the_evidence_crossed_the_level() -> None:
     assert not before.decided
     assert after.decided
     assert after.standing.reached == reached
+
+
+def overtaken() -> dict[str, Any]:
+    """A log in which the evidence suffices for a early on, and b leads at the end."""
+    rng = np.random.default_rng(1)
+    arms, row = rng.integers(0, 2, 6000), np.arange(6000)
+    chances = np.where(arms == 0, np.where(row < 900, 0.62, 0.5), np.where(row < 900, 0.5, 0.53))
+    return {"arm": np.array(["a", "b"])[arms], "reward": (rng.random(6000) < chances).astype(float)}
+
+
+def test_the_arm_that_was_decided_for_is_the_answer_though_another_leads_at_the_end() -> None:
+    found = fb.analyze(overtaken(), family="bernoulli")
+    assert (found.answer, found.leader, found.decided, found.guarantee) == ("a", "b", True, "proved")
+    assert found.decided_after == found.standing.reached.trial == 151  # type: ignore[union-attr]
+    assert found.confidence is not None
+    assert found.confidence >= 0.95
+    form = found.to_dict()
+    assert (form["answer"], form["leader"], form["decided_after"]) == ("a", "b", 151)
+    assert form["answers"] == [
+        "a is the best arm, 99.94 % sure. The evidence first sufficed after 151 trials; at the end of the log b leads, "
+        "for which it does not suffice. Still in the race for the best: a and b."
+    ]
+    assert re.search(r"^a .* the answer$", repr(found), re.MULTILINE)
+    none = fb.analyze(clicks(300, [0.2, 0.2]))
+    assert (none.answer, none.decided_after, none.decided) == (None, None, False)
+
+
+def test_evidence_that_sufficed_for_one_arm_and_then_for_another_is_doubted() -> None:
+    rng = np.random.default_rng(3)
+    arms, row = np.tile([0, 1], 4000), np.arange(8000)
+    chances = np.where(arms == 0, 0.5, np.where(row < 600, 0.35, 0.56))
+    data = {"arm": np.array(["a", "b"])[arms], "reward": (rng.random(8000) < chances).astype(float)}
+    found = fb.analyze(data, family="bernoulli")
+    assert found.standing.reached is not None
+    assert found.arms.labels[found.standing.reached.arm] == "a"
+    assert found.standing.last.score > found.standing.level
+    assert (found.leader, found.answer, found.guarantee) == ("b", None, "doubted")
+    assert "the evidence sufficed for a, and later against it" in repr(found).replace("\n", " ")
+    tolerant = fb.analyze(data, family="bernoulli", tolerance=0.2)  # where both may be right
+    assert tolerant.standing.turned
+    assert not tolerant.turned
 
 
 def test_a_tie_is_not_decided() -> None:
@@ -365,9 +407,9 @@ def test_to_dict_is_json_and_has_everything() -> None:
     assert found["sample_ratio"]["against"] == "logged"
     assert found["drift"]["status"] == "observed"
     assert set(found) == {
-        "source", "trials", "delta", "question", "family", "answers", "guarantee", "conditions", "leader", "decided",
-        "confidence", "candidates", "arms", "evidence", "drift_proof", "sample_ratio", "drift", "doubts",
-        "hints", "notes",
+        "source", "trials", "delta", "question", "family", "answers", "guarantee", "conditions", "leader", "answer",
+        "decided", "decided_after", "confidence", "candidates", "arms", "evidence", "drift_proof", "sample_ratio",
+        "drift", "doubts", "hints", "notes",
     }  # fmt: skip
     gap = fb.analyze(
         {"arm": ["a", "b", "c"], "n": [5, 5, 0], "s": [1, 2, 0]}, trials="n", sum="s", family="bernoulli"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -173,12 +174,12 @@ def test_totals() -> None:
             "{path} has no column 'variant' for arm: its columns are 'time', 'Variant', 'p', 'bought', 'who'",
         ),
         (TEXT.replace(",B,", ",A,"), "{path} must have at least two arms in 'variant', got only 'A'"),
-        (TEXT.replace("0,w", "none,w"), "{path}, line 4: 'bought' must be a number (0 for"),
-        (TEXT.replace("0,w", ",w"), "{path}, line 4: 'bought' must be a number (0 for"),
-        (TEXT.replace("0,w", "nan,w"), "{path}, line 4: 'bought' must be a number (0 for"),
+        (TEXT.replace("0,w", "none,w"), "{path}, line 4: 'bought' must be a number (say with silence"),
+        (TEXT.replace("0,w", ",w"), "{path}, line 4: 'bought' must be a number (say with silence"),
+        (TEXT.replace("0,w", "nan,w"), "{path}, line 4: 'bought' must be a number (say with silence"),
         (
             TEXT.replace(",0,w", ",inf,w").replace('"y, z"', '"y\n\nz"'),
-            "{path}, line 6: 'bought' must be a number (0 for",
+            "{path}, line 6: 'bought' must be a number (say with silence",
         ),
         (TEXT.replace("A,0.25", ",0.25"), "{path}, line 3: 'variant' must be the label of an arm, got nothing"),
         (TEXT.replace("0.25", "0"), "{path}, line 3: 'p' must be a probability in (0, 1], got '0'"),
@@ -206,6 +207,27 @@ def test_mistakes_in_a_file(tmp_path: Path, content: str | bytes, message: str) 
 
 
 @pytest.mark.parametrize(
+    "rewards",
+    [[1.0, None, 0.0, math.nan], ["1", "", "0", " "], ["1", "nan", "0", "NaN"], np.array([1.0, np.nan, 0.0, np.nan])],
+    ids=["none", "text", "nan", "array"],
+)
+def test_a_trial_without_a_reward_counts_as_silence_declares(rewards: Any) -> None:
+    data = {"arm": list("abab"), "reward": rewards}
+    with pytest.raises(ValueError, match=r"row 1: 'reward' must be a number .*, got nothing"):
+        read(data, Names())
+    log = read(data, Names(), silence=0.5)
+    assert isinstance(log, Log)
+    assert log.rewards.tolist() == [1.0, 0.5, 0.0, 0.5]
+    assert log.notes[0] == "2 of 4 trials have no reward, and count as silence declares."
+    with pytest.raises(ValueError, match=r"row 1: 'reward' must be a number .*, got inf"):
+        read({"arm": ["a", "b"], "reward": [1.0, math.inf]}, Names(), silence=0.0)
+    with pytest.raises(ValueError, match="silence must be a finite number, got nan"):
+        read(data, Names(), silence=math.nan)
+    with pytest.raises(ValueError, match="silence is for single trials, got 0 beside totals"):
+        read({"arm": ["a", "b"], "n": [1, 2], "s": [1, 2]}, Names(trials="n", sum="s"), silence=0)
+
+
+@pytest.mark.parametrize(
     ("data", "names", "message"),
     [
         (
@@ -220,8 +242,16 @@ def test_mistakes_in_a_file(tmp_path: Path, content: str | bytes, message: str) 
             "the dictionary, row 1: 'arm' must be the label of an arm, got nothing",
         ),
         ({"arm": ["a", np.nan], "reward": [1, 2]}, {}, "the dictionary, row 1: 'arm' must be the label of an arm"),
-        ({"arm": ["a", "b"], "reward": [1, None]}, {}, "the dictionary, row 1: 'reward' must be a number (0 for"),
-        ({"arm": ["a", "b"], "reward": [1, np.nan]}, {}, "the dictionary, row 1: 'reward' must be a number (0 for"),
+        (
+            {"arm": ["a", "b"], "reward": [1, None]},
+            {},
+            "the dictionary, row 1: 'reward' must be a number (say with silence",
+        ),
+        (
+            {"arm": ["a", "b"], "reward": [1, np.nan]},
+            {},
+            "the dictionary, row 1: 'reward' must be a number (say with silence",
+        ),
         ({"arm": ["a", "b"]}, {}, "the dictionary has no column 'reward' for reward: its columns are 'arm'"),
         (
             {"arm": ["a", "b"], "reward": [1, 2], "t": [np.datetime64("2026-05-01"), np.datetime64("NaT")]},

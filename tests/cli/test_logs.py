@@ -41,6 +41,15 @@ def test_same_as_the_library(capsys: Capture, log: str) -> None:
     assert run(capsys, "analyze", log, *flags, *more) == f"{expected}\n"
 
 
+def test_trials_without_a_reward_count_as_silence_declares(capsys: Capture, tmp_path: Path) -> None:
+    file = tmp_path / "late.csv"
+    file.write_text("variant,bought\nA,1\nB,\nA,\nB,1\n", encoding="utf-8")
+    found = report(capsys, "analyze", str(file), *COLUMNS, "--silence", "0")
+    assert [arm["mean"] for arm in found["arms"]] == [0.5, 0.5]
+    assert "2 of 4 trials have no reward, and count as silence declares." in found["notes"]
+    assert "silence" in complaint(capsys, "analyze", str(file), *COLUMNS)
+
+
 def test_floors_and_shares_by_label(capsys: Capture, log: str) -> None:
     flags = (*COLUMNS, "--probability", "probability", "--floor", "A=0.4,B=0.5", "--shares", "0.5,0.5")
     found = report(capsys, "analyze", log, *flags)
@@ -98,7 +107,7 @@ def test_learned_floors(capsys: Capture, log: str) -> None:
     [
         ("analyze {log} --reward bought", "{log} has no column 'arm' for arm: its columns are 'time', 'variant', "),
         ("analyze nowhere.csv", "nowhere.csv does not exist"),
-        ("analyze {log} --arm variant --reward time", "{log}, line 2: 'time' must be a number (0 for a trial that"),
+        ("analyze {log} --arm variant --reward time", "{log}, line 2: 'time' must be a number (say with silence what"),
         ("analyze {log} --arm variant --reward bought --family weibull", "family must be one of bernoulli, "),
         (
             "analyze {log} --arm variant --reward bought --shares A=half",

@@ -13,6 +13,7 @@ import pytest
 
 import fairbai as fb
 from fairbai.experiment.sample_ratio import DeclaredShares, DrawnShares
+from fairbai.identifier.snapshot import with_digests
 from fairbai.kernels.sample_ratio import BETS, CONCENTRATIONS, EDGE
 
 
@@ -257,7 +258,7 @@ def test_snapshots_of_earlier_versions_start_the_test_afresh() -> None:
     ident.tell_batch([450, 550], [225, 110], probabilities=[0.5, 0.5])
     form = ident.to_dict()
     del form["doubts"]["ratio"]
-    assert fb.Identifier.from_dict(form).status().sample_ratio == 1.0
+    assert fb.Identifier.from_dict(with_digests(form)).status().sample_ratio == 1.0
     assert drawn(stopping="mixture").status().sample_ratio is None
 
 

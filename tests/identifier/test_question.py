@@ -126,6 +126,12 @@ def test_averages_with_a_tolerance_in_percent(goal: Any) -> None:
     assert ident.recommendation == (1 if goal == "max" else 0)
     assert np.all(found.intervals[:, 0] <= found.intervals[:, 1])
     assert np.all(np.abs(found.differences[:, 0]) <= 1.0)
+    leader = found.intervals[found.leader]
+    for arm in {0, 1, 2} - {found.leader}:  # so that they have no share in the events of the answer
+        assert found.differences[arm].tolist() == (leader - found.intervals[arm, ::-1]).tolist()
+    assert found.together == pytest.approx(1.0 - 2.0 * 0.05)
+    plain = fb.Identifier(3, 0.05, "bernoulli", 0.2, stopping="design_based", tolerance=0.1, goal=goal)
+    assert plain.averages().together == 1.0 - 0.05
 
 
 def test_equal_arms_end_with_a_tolerance() -> None:

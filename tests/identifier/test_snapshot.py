@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fairbai as fb
+from fairbai.identifier.snapshot import with_digests
 from tests.identifier.site import ANSWERING, FAMILIES, RULES, Site, name
 from tests.processes import run_python
 from tests.testing.test_sampling_rules import Lottery
@@ -261,7 +262,7 @@ def in_first_version() -> dict[str, Any]:
 def test_first_version_is_read_with_the_stopping_rule_that_it_had() -> None:
     ident = fb.Identifier.from_dict(in_first_version(), same_draws=True)
     assert ident.stopping == fb.stopping.Mixture(alpha=0.0)
-    assert ident.to_dict() == {**good(), "stopping": ident.stopping.to_dict(), "digest": ident.to_dict()["digest"]}
+    assert ident.to_dict() == with_digests({**good(), "stopping": ident.stopping.to_dict()})
     many = fb.Identifier(12, delta=0.1, family=fb.Gaussian()).to_dict()
     assert many["stopping"]["alpha"] == 0.1
     many["version"] = 1
@@ -280,6 +281,35 @@ def test_an_edited_configuration_is_refused(edit: Callable[[dict[str, Any]], Non
     edit(form)
     with pytest.raises(ValueError, match=r"configuration was edited: .* must be fixed before the experiment"):
         fb.Identifier.from_dict(form)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        put("state", "sums", 0, 50.0),
+        put("state", "assigned", 0, 99.0),
+        put("decision", "recommendation", 1),
+        put("decision", "confidence", 0.999),
+        put("decision", None),
+        put("doubts", "tests", 0, 0, 5.0),
+        put("ended", "deadline"),
+        put("start", 7.0),
+    ],
+    ids=["sums", "assigned", "answer", "confidence", "no decision", "doubts", "ended", "start"],
+)
+def test_an_edited_state_is_refused(edit: Callable[[dict[str, Any]], None]) -> None:
+    """An edit that is possible, so that nothing else would notice it: the evidence would be another."""
+    form = good()
+    edit(form)
+    with pytest.raises(ValueError, match="snapshot is damaged: its counts, sums or decision are not those that were"):
+        fb.Identifier.from_dict(form)
+
+
+def test_other_programs_may_write_whole_numbers_without_a_point() -> None:
+    form = good()
+    text = json.dumps(form).replace(".0,", ",").replace(".0]", "]").replace(".0}", "}")
+    assert text != json.dumps(form)
+    assert fb.Identifier.from_dict(json.loads(text)).to_dict() == form
 
 
 def test_trials_that_were_given_up_are_kept() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fairbai as fb
+from fairbai.identifier.snapshot import with_digests
 from fairbai.identifier.standing import restore
 from fairbai.stopping.intervals import intervals
 from tests.cases import proved_families
@@ -82,7 +83,7 @@ def test_decisions_of_earlier_versions_have_the_confidence_that_was_asked_for() 
     sure = form["decision"].pop("confidence")
     form["decision"].pop("candidates")
     assert 0.95 <= sure < 0.99
-    status = fb.Identifier.from_dict(form).status()
+    status = fb.Identifier.from_dict(with_digests(form)).status()
     assert (status.confidence, status.candidates) == (0.95, ("a",))
 
 

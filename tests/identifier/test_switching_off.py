@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from typing import Any
 
@@ -66,8 +67,8 @@ def test_evidence_is_that_of_the_others_alone(family: Any, options: dict[str, An
     rewards = random.Random(4)
     whole = fb.Identifier(["a", "b", "x", "c"], delta=0.05, family=family, rates=0.1, **options)
     part = fb.Identifier(
-        ["a", "b", "c"], delta=0.05 / 3, family=family, rates=0.1, **options
-    )  # the same (K − 1) / delta
+        ["a", "b", "c"], delta=0.05 / 6, family=family, rates=0.1, **options
+    )  # the same (K − 1) / delta, of which an arm that is switched off leaves a quarter
     part.procedure.experiment.params[:] = whole.procedure.experiment.params  # which were fixed for four arms
     told = [(arm, rewards.gauss(MEANS.get(arm, 0.1), 1.0)) for arm in "abxc" * 10]
     for ident in (whole, part):
@@ -84,7 +85,7 @@ def test_evidence_is_that_of_the_others_alone(family: Any, options: dict[str, An
     assert one.recommendation == other.recommendation
     assert one.confidence is not None
     assert other.confidence is not None
-    assert one.confidence == pytest.approx(max(0.0, 1.0 - 3.0 * (1.0 - other.confidence)), abs=1e-9)
+    assert one.confidence == pytest.approx(max(0.0, 1.0 - 6.0 * (1.0 - other.confidence)), abs=1e-9)
 
 
 def test_floors_stay_shares_of_all_trials() -> None:
@@ -98,6 +99,20 @@ def test_floors_stay_shares_of_all_trials() -> None:
         assigned = ident.status().assigned
         assert np.all(assigned[:3] >= np.array([0.3, 0.3, 0.2]) * trial - 1.0 - 1e-9)
     assert assigned[3] <= 0.2 * 40 + 1
+
+
+def test_what_is_spent_on_all_numbers_of_arms_is_at_most_delta() -> None:
+    """Rank j first matters with j − 1 arms off, and rank 1 at once: see docs/stopping.md."""
+    ident = fb.Identifier(30, delta=0.05, family="gaussian")
+    spent = [0.05]
+    for arm in range(28):
+        ident.switch_off(arm)
+        remaining = ident.procedure.remaining
+        assert remaining is not None
+        spent.append(29.0 * math.exp(-remaining.level(0.05)))
+    assert spent == sorted(spent, reverse=True)
+    assert spent[1] + sum(spent[1:]) <= 0.75 * 0.05
+    assert 1.45 * 0.05 <= sum(spent) <= 1.5 * 0.05
 
 
 def test_wrong_answers_are_as_rare_as_promised_even_if_the_leader_is_switched_off() -> None:

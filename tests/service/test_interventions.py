@@ -153,6 +153,7 @@ def test_arm_that_is_switched_off_gets_no_tickets_and_is_not_the_answer(client: 
     assert audit["kept"] is True
     assert any("“c” was switched off after 12 trials: its page is empty" in line for line in audit["findings"])
     assert any("of the remaining arms" in line for line in audit["promise"]["sentences"])
+    assert any("before and after that together, one of them is wrong" in line for line in audit["promise"]["sentences"])
     assert read(client, f"{at}/summary")["fairness_trials"] is None
     assert differences(client, at) == []
 

@@ -106,7 +106,7 @@ def made_earlier(tmp_path: Path) -> None:
     with connection:
         for name, state in connection.execute("SELECT id, state FROM experiments").fetchall():
             form = json.loads(state)
-            del form["revision"], form["identifier"]["state"]["lost"]
+            del form["revision"], form["identifier"]["state"]["lost"], form["digest"]
             connection.execute("UPDATE experiments SET state = ? WHERE id = ?", (json.dumps(form), name))
         for name, config in connection.execute("SELECT id, config FROM experiments").fetchall():
             form = json.loads(config)
@@ -172,7 +172,7 @@ def test_counts_of_revision_2_are_compared_however_rewards_are_counted(
     connection = sqlite3.connect(tmp_path / "test.db")
     with connection:
         earlier = "replace(replace(state, '\"revision\":3', '\"revision\":2'), '\"standing\":', '\"unknown\":')"
-        connection.execute(f"UPDATE experiments SET state = {earlier}, confidence = NULL")
+        connection.execute(f"UPDATE experiments SET state = json_remove({earlier}, '$.digest'), confidence = NULL")
     with opened(address(tmp_path)) as database:
         assert verify.earlier_experiments(database) == [at.rsplit("/", 1)[1]]
     assert differences(tmp_path) == [[]]
@@ -361,3 +361,27 @@ def test_list_in_pages(client: Local) -> None:
     assert shown == ids[::-1]
     assert third["next"] is None
     assert client.get("/v1/experiments", params={"after": "00"}).status_code == 404
+
+
+def test_an_edited_state_is_refused_and_other_experiments_go_on(tmp_path: Path) -> None:
+    """An edit that is possible: with these sums the experiment would decide, and say that it is proved."""
+    with running(address(tmp_path)) as client:
+        edited, other = create(client), create(client)
+        for at in (edited, other):
+            play(client, at, 3, best=0.1)
+    name = edited.rsplit("/", 1)[1]
+    connection = sqlite3.connect(tmp_path / "test.db")
+    with connection:
+        state = connection.execute("SELECT state FROM experiments WHERE id = ?", (name,)).fetchone()[0]
+        form = json.loads(state)
+        form["identifier"]["state"]["sums"][0] += 50.0
+        text = json.dumps(form, separators=(",", ":"))
+        connection.execute("UPDATE experiments SET state = ? WHERE id = ?", (text, name))
+    connection.close()
+    with running(address(tmp_path)) as client:
+        for response in (client.get(edited), client.post(f"{edited}/ask", json={})):
+            assert (response.status_code, response.json()["title"]) == (500, "The stored state is damaged")
+        assert client.get(other).status_code == 200
+        assert client.post(f"{other}/ask", json={}).status_code == 200
+    ((first, *_),) = [found for found in differences(tmp_path) if found]
+    assert "state is" in first

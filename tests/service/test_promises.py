@@ -256,5 +256,5 @@ def _make_old(connection: Connection) -> None:
     """States as the first version wrote them."""
     for name, written in connection.execute(select(experiments.c.id, experiments.c.state)).all():
         state = json.loads(written)
-        del state["promises"]
+        del state["promises"], state["digest"]
         connection.execute(update(experiments).where(experiments.c.id == name).values(state=encode(state)))

@@ -134,7 +134,7 @@ def forget(database: Database, experiment: str) -> None:
         row = connection.execute(text("select config, state from experiments where id = :id"), {"id": experiment}).one()
         config, state = json.loads(row.config), json.loads(row.state)
         del config["sample_ratio"], state["identifier"]["doubts"]["ratio"], state["published"]["seed"]
-        del state["published"]["until"]
+        del state["published"]["until"], state["digest"]
         given = {"id": experiment, "config": json.dumps(config), "state": json.dumps(state)}
         connection.execute(text("update experiments set config = :config, state = :state where id = :id"), given)
 

@@ -13,6 +13,7 @@ import pytest
 import fairbai as fb
 from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.standing import not_excluded, standing_now
+from fairbai.identifier.snapshot import with_digests
 from fairbai.kernels import state as rows
 from fairbai.kernels.loop.steps import how_sure
 from fairbai.kernels.stopping import design
@@ -219,7 +220,7 @@ def test_snapshots_of_earlier_versions_start_afresh() -> None:
     ident = played(200)
     form = ident.to_dict()
     del form["standing"]
-    again = fb.Identifier.from_dict(form)
+    again = fb.Identifier.from_dict(with_digests(form))
     one = again.procedure.experiment
     score = float(one.exact_evidence()[0])
     assert again.status().confidence == pytest.approx(1.0 - ident.stopping.risk(score, 3))

@@ -56,14 +56,16 @@ class Standing:
         looks: The evidence as it grew; the last is at the end of the log.
         reached: When the evidence first sufficed, if somebody looked after every trial; None if it never did, or if the
             order of the trials is not known.
-        confidence: How sure it is that the leader is the best.
-        candidates: The arms that are not excluded, by their numbers.
+        named: The arm for which the evidence first sufficed; as long as it did for none, the leader at the end.
+        confidence: How sure it is that the arm ``named`` is the best.
+        candidates: The arms that are not excluded at the end, by their numbers.
     """
 
     rules: tuple[Mixture, ...]
     level: float
     looks: tuple[Look, ...]
     reached: Reached | None
+    named: int
     confidence: float
     candidates: tuple[int, ...]
 
@@ -71,6 +73,17 @@ class Standing:
     def last(self) -> Look:
         """How things stand at the end of the log."""
         return self.looks[-1]
+
+    @property
+    def sufficed(self) -> bool:
+        """Whether the evidence sufficed for the arm ``named``, at some time or at the end."""
+        return self.reached is not None or self.last.score >= self.level
+
+    @property
+    def turned(self) -> bool:
+        """Whether the evidence sufficed for an arm, and later against it."""
+        against = any(look.leader != self.named and look.score >= self.level for look in self.looks)
+        return self.sufficed and (against or self.named not in self.candidates)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,8 +133,13 @@ class Analysis:
 
     @property
     def leader(self) -> str | int:
-        """The arm to name now: that with the best mean or, if more evidence speaks for it, the control."""
+        """The arm that leads at the end: that with the best mean or, if more evidence speaks for it, the control."""
         return self.arms.labels[self.standing.last.leader]
+
+    @property
+    def turned(self) -> bool:
+        """Whether the evidence sufficed for an arm and later against it, of which only one can be right."""
+        return self.question.exact and self.standing.turned
 
     @property
     def mismatched(self) -> bool:
@@ -147,19 +165,36 @@ class Analysis:
     @property
     def guarantee(self) -> Guarantee:
         """What holds of the confidence: it is "proved"; or only "observed"; or "doubted"."""
-        if self.doubts or self.mismatched or self.drifted or self.lopsided:
+        if self.doubts or self.mismatched or self.drifted or self.lopsided or self.turned:
             return "doubted"
         return "proved" if self.choice.proved else "observed"
 
     @property
+    def answer(self) -> str | int | None:
+        """The arm for which the evidence first sufficed, at the log's delta; None if it did for none, or if doubted.
+
+        At the end of the log another arm may lead (``leader``): that is no answer.
+        """
+        standing = self.standing
+        return self.arms.labels[standing.named] if standing.sufficed and self.guarantee != "doubted" else None
+
+    @property
     def decided(self) -> bool:
-        """Whether the log decides, at its delta: it did at some time, or does at its end, and there is no doubt."""
-        enough = self.standing.reached is not None or self.standing.last.score >= self.standing.level
-        return enough and self.guarantee != "doubted"
+        """Whether the log decides: whether there is an ``answer``."""
+        return self.answer is not None
+
+    @property
+    def decided_after(self) -> int | None:
+        """After how many trials the evidence first sufficed for ``answer``; None without one, and for totals."""
+        reached = self.standing.reached
+        return None if reached is None or not self.decided else reached.trial
 
     @property
     def confidence(self) -> float | None:
-        """How sure it is that the leader is the best, whenever somebody stops; None if there is a doubt."""
+        """How sure it is that ``answer`` or, without one, ``leader`` is right, whenever somebody stops.
+
+        None if there is a doubt.
+        """
         return None if self.guarantee == "doubted" else self.standing.confidence
 
     @property

@@ -76,6 +76,7 @@ def analyze(
     goal: Goal = "max",
     tolerance: Tolerance = None,
     control: str | int | None = None,
+    silence: float | None = None,
 ) -> Analysis:
     """What a log that you already have says: who leads, how sure that is, and what speaks against trusting it.
 
@@ -83,8 +84,10 @@ def analyze(
         data: The path of a CSV or Parquet file, a data frame, or a dictionary of columns. One row per trial; or, with
             ``trials`` and ``sum``, one row per arm.
         arm: The column with the label of the arm.
-        reward: The column with the reward; "reward" by default.
-        time: The column with the time of the trial, in ISO 8601 or as a number; without it, rows are in their order.
+        reward: The column with the reward; "reward" by default. For a comparison whatever the drift, every trial that
+            was drawn must be there, with its reward as it was known at one fixed age.
+        time: The column with the time at which the arm was assigned, in ISO 8601 or as a number; without it, rows must
+            be in the order of assignment.
         probability: The column with the probability with which the arm of this trial was drawn. With it, arms are also
             compared whatever the drift.
         trials: For totals, the column with the number of trials of an arm.
@@ -103,6 +106,8 @@ def analyze(
         goal: "min" if less is better.
         tolerance: How far from the best the answer may be, such as 0.01 or "10%"; by default it is the best arm.
         control: The label of the arm that is in use, which another must beat; see ``Identifier``.
+        silence: What a trial without a reward (an empty field, None or NaN) counts as: 0 where only successes are told.
+            By default such a trial is refused: to leave it out would favour the arm whose failures are not told.
 
     Example:
         >>> import numpy as np
@@ -118,7 +123,7 @@ def analyze(
         planned = number("planned", planned, 1.0, 1e300, "at least 1")
     asked = (goal, tolerance, control)
     declared = Declared(family, confidence(delta), shares, floor, low, high, planned, asked)
-    log = read(data, names)
+    log = read(data, names, silence)
     found = moments(log)
     choice = chosen(found, family, low, high)
     return _of_log(log, found, choice, declared) if isinstance(log, Log) else _of_totals(log, found, choice, declared)
@@ -211,7 +216,13 @@ def _replay(log: Log | Totals, choice: Choice, declared: Declared, question: Que
 
 def _standing(replay: Replay) -> Standing:
     return Standing(
-        replay.rules, replay.level, tuple(replay.looks), replay.reached, replay.confidence, replay.candidates()
+        rules=replay.rules,
+        level=replay.level,
+        looks=tuple(replay.looks),
+        reached=replay.reached,
+        named=replay.named,
+        confidence=replay.confidence,
+        candidates=replay.candidates(),
     )
 
 

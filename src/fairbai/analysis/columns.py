@@ -11,6 +11,7 @@ import numpy.typing as npt
 from fairbai.problems.checks import Array
 
 MAX_ARMS = 1_000  # different labels: more are those of visitors, say, and not of arms
+EMPTY = ("", "nan", "<na>")  # the last is pandas.NA
 TRUTH = {"true": 1.0, "false": 0.0}
 TIME_EXPECTED = "a time in ISO 8601, such as 2026-05-01T12:30:00, or a number"
 
@@ -26,10 +27,14 @@ class WrongValueError(ValueError):
         self.row = row
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a field is empty: None, NaN, or a text without a character."""
+    return value is None or str(value).strip().lower() in EMPTY
+
+
 def shown(value: Any) -> str:
     """A value in an error."""
-    empty = value is None or value == "" or (isinstance(value, float) and math.isnan(value))
-    return "nothing" if empty else repr(value.item() if isinstance(value, np.generic) else value)
+    return "nothing" if is_missing(value) else repr(value.item() if isinstance(value, np.generic) else value)
 
 
 class Numbers:
@@ -39,15 +44,30 @@ class Numbers:
         expected: How errors describe what is expected.
         accepts: Which numbers are.
         decimal_comma: Whether 1,5 may stand for 1.5.
+        silence: What an empty field counts as; None to refuse it.
+
+    Attributes:
+        silent: How many fields were empty.
     """
 
-    def __init__(self, expected: str, accepts: Callable[[Array], Any] = np.isfinite, decimal_comma: bool = False):
+    def __init__(
+        self,
+        expected: str,
+        accepts: Callable[[Array], Any] = np.isfinite,
+        decimal_comma: bool = False,
+        silence: float | None = None,
+    ):
         self._expected, self._accepts, self._decimal_comma = expected, accepts, decimal_comma
+        self._silence, self.silent = silence, 0
         self._parts: list[Array] = []
 
     def add(self, values: Any) -> None:
         """Add a chunk."""
         numbers = self._converted(values)
+        if self._silence is not None:
+            empty = np.isnan(numbers)
+            self.silent += int(empty.sum())
+            numbers = np.where(empty, self._silence, numbers)
         with np.errstate(invalid="ignore"):
             wrong = ~(np.isfinite(numbers) & self._accepts(numbers))
         if wrong.any():
@@ -68,6 +88,8 @@ class Numbers:
             return np.array([self._number(row, value) for row, value in enumerate(values)])
 
     def _number(self, row: int, value: Any) -> float:
+        if is_missing(value):
+            return math.nan
         text = str(value).strip()
         if text.lower() in TRUTH:
             return TRUTH[text.lower()]

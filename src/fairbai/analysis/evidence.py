@@ -119,12 +119,16 @@ class Replay:
         return self.looks[-1]
 
     @property
+    def named(self) -> int:
+        """The arm for which the evidence first sufficed; as long as it did for none, the leader."""
+        return self.last.leader if self.reached is None else self.reached.arm
+
+    @property
     def confidence(self) -> float:
-        """How sure it is that the leader is the best: by the best of all looks at which it was the leader."""
-        best = max(look.score for look in self.looks if look.leader == self.last.leader)
+        """How sure it is that the arm ``named`` is the best: by the best of all looks at which it was the leader."""
+        best = max((look.score for look in self.looks if look.leader == self.named), default=self.level)
         sure = 1.0 - self.rules[0].risk(best, len(self.experiment.policy))
-        decided = self.reached is not None and self.reached.arm == self.last.leader
-        return max(sure, 1.0 - self.delta) if decided else sure
+        return sure if self.reached is None else max(sure, 1.0 - self.delta)
 
     def candidates(self) -> tuple[int, ...]:
         """The arms that no other arm excludes: the best is among them with probability 1 - delta, at all times."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from fairbai.analysis.columns import Clock, Codes, Labels, Numbers, Times, WrongValueError
 from fairbai.analysis.tables import Table, opened
-from fairbai.problems.checks import Array
+from fairbai.problems.checks import Array, number
 
-REWARD = "a number (0 for a trial that earned nothing; leave out trials whose reward is not known)"
+REWARD = "a number (say with silence what a trial without a reward counts as; do not leave such trials out)"
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Log:
         times: The time of every trial, or None.
         clock: Whether times are those of the calendar ("iso") or numbers.
         probabilities: The probability with which the arm was drawn, or None.
-        notes: What was noticed while it was read.
+        notes: What was noticed while it was read, such as how many trials have no reward.
         table: To find the place of a row in the file.
         order: The row of every trial in the file, where these differ.
     """
@@ -109,11 +109,16 @@ def moment(time: float, clock: Clock | None) -> str | float:
     return datetime.fromtimestamp(time, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def read(data: Any, names: Names) -> Log | Totals:
-    """Read a log or totals, and check them."""
+def read(data: Any, names: Names, silence: float | None = None) -> Log | Totals:
+    """Read a log or totals, and check them; a trial without a reward counts as ``silence``, or is refused if None."""
     wanted = names.wanted()
+    if silence is not None and "reward" not in wanted:
+        raise ValueError(f"silence is for single trials, got {silence!r} beside totals")
     table = opened(data, wanted)
     columns: dict[str, Any] = {argument: _column(argument, table) for argument in wanted}
+    if silence is not None:
+        counts_as = number("silence", silence, -1e300, 1e300, "a finite number")
+        columns["reward"] = Numbers(REWARD, np.isfinite, table.decimal_comma, counts_as)
     row = 0
     for chunk in table.chunks:
         for (argument, column), values in zip(columns.items(), chunk, strict=True):
@@ -150,6 +155,8 @@ def _add(table: Table, name: str, row: int, column: Any, values: Any) -> None:
 
 def _log(table: Table, labels: tuple[Any, ...], arms: Codes, columns: Mapping[str, Any]) -> Log:
     rewards, notes, order, clock = columns["reward"].result(), list(table.notes), None, None
+    if silent := columns["reward"].silent:
+        notes.append(f"{silent:,} of {len(arms):,} trials have no reward, and count as silence declares.")
     times = columns["time"].result() if "time" in columns else None
     chances = columns["probability"].result() if "probability" in columns else None
     if times is None:

@@ -20,7 +20,7 @@ def answers(found: "Analysis") -> list[str]:
 
 def headline(found: "Analysis") -> str:
     """The answer if every arm kept its mean, in a sentence or two."""
-    ahead = f"{found.leader} leads" if found.question.control is None else f"{found.leader} is the best guess"
+    ahead = _ahead(found)
     if found.guarantee == "doubted":
         means = "By plain means, " if drift_proof(found) else ""
         return f"{means}{ahead}, but do not rely on it: {reasons(found)}."
@@ -29,10 +29,15 @@ def headline(found: "Analysis") -> str:
     race = listed([str(label) for label in found.candidates or ()])
     if found.decided:
         still = "" if len(found.candidates or ()) < 2 else f" Still in the race for the best: {race}."
-        return f"{verdict(found, found.standing.last.leader)}, {sure}.{_since(found)}{still}"
+        return f"{verdict(found, found.standing.named)}, {sure}.{_since(found)}{still}"
     if found.standing.confidence < HARDLY:
         sure = f"but the evidence hardly tells the arms apart{proof}"
     return f"No decision at {percent(1.0 - found.delta)}: {ahead}, {sure}. Still in the race: {race}."
+
+
+def _ahead(found: "Analysis") -> str:
+    """Who is ahead at the end of the log."""
+    return f"{found.leader} leads" if found.question.control is None else f"{found.leader} is the best guess"
 
 
 def verdict(found: "Analysis", named: int, best: str = "") -> str:
@@ -53,9 +58,11 @@ def _since(found: "Analysis") -> str:
     reached = found.standing.reached
     if reached is None:
         return ""
-    named = found.arms.labels[reached.arm]
-    other = "" if named == found.leader else f"; it was for {named}, which no longer leads"
-    return f" The evidence first sufficed after {at(found, reached.trial)}{other}."
+    first = f" The evidence first sufficed after {at(found, reached.trial)}"
+    if found.answer == found.leader:
+        return f"{first}."
+    suffices = "suffices too" if found.standing.last.score >= found.standing.level else "does not suffice"
+    return f"{first}; at the end of the log {_ahead(found)}, for which it {suffices}."
 
 
 def reasons(found: "Analysis") -> str:
@@ -67,6 +74,8 @@ def reasons(found: "Analysis") -> str:
         parts.append("rewards changed over time")
     if found.doubts:
         parts.append("rewards contradict the family")
+    if found.turned:
+        parts.append(f"the evidence sufficed for {found.arms.labels[found.standing.named]}, and later against it")
     if found.lopsided:
         parts.append("rewards need not be normal, and some arms have few of them beside the others")
     return listed(parts)
@@ -161,8 +170,9 @@ def guarantee(found: "Analysis") -> list[str]:
     else:
         kind = found.choice.family.kind
         lines = [
-            "If every arm kept its mean, and arms were assigned by chance or by earlier rewards only: proved for "
-            f"{kind} rewards with probability {sure}, however often anybody looked, and whatever ended the log."
+            "If every arm kept its mean, arms were assigned by chance or by earlier rewards only, and no trial is "
+            f"missing because of its reward: proved for {kind} rewards with probability {sure}, however often anybody "
+            "looked, and whatever ended the log."
         ]
     lines += _whatever_the_drift(found, sure)
     return [*lines, tuning(found)]
@@ -184,10 +194,19 @@ def _whatever_the_drift(found: "Analysis", sure: str) -> list[str]:
         return ["Whatever the drift: no statement. It needs the probability of every draw, and bounded rewards."]
     if found.mismatched:
         return ["Whatever the drift: no statement, because arms were not drawn with the logged probabilities."]
-    lines = [f"Whatever the drift: proved with probability {sure} if arms were drawn with the logged probabilities."]
+    lines = [
+        f"Whatever the drift: proved with probability {sure} if arms were drawn with the logged probabilities, every "
+        f"trial that was drawn is in the log, {_order(found)}, and every reward is what was known at one fixed age of "
+        "its trial."
+    ]
     if not proof.declared:
         lines.append(_assumed(float(proof.least.min()), "This"))
     return lines
+
+
+def _order(found: "Analysis") -> str:
+    """What must be true of the order of the trials."""
+    return "rows are in the order of assignment" if found.times is None else "times are those of the assignment"
 
 
 def _assumed(least: float, what: str) -> str:

@@ -64,6 +64,7 @@ def cells(found: "Analysis") -> tuple[list[str], list[list[str]]]:
             row += [sentences.unit(found, float(averages.estimates[arm]))]
         ahead = "leads" if found.question.control is None else "answer so far"
         said = ahead if label == found.leader else "" if race is None or label in race else "excluded"
+        said = "the answer" if label == found.answer != found.leader else said
         rows.append([*row, said])
     average = [] if averages is None else ["average"]
     holds = "but doubtful" if found.guarantee == "doubted" else "at all times"

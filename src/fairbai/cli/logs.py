@@ -25,14 +25,14 @@ To plan the next experiment from a log: fairbai plan --from log.csv --arm varian
 COLUMNS = {
     "arm": "the label of the arm (default: arm)",
     "reward": "the reward (default: reward)",
-    "time": "the time: ISO 8601, or numbers (default: rows are in their order)",
+    "time": "the time of assignment: ISO 8601, or numbers (default: rows are in the order of assignment)",
     "probability": "the probability with which the arm was drawn: for a comparison that holds whatever the drift",
     "trials": "totals: the number of trials of an arm",
     "sum": "totals: the sum of their rewards",
     "squares": "totals: the sum of their squared rewards",
 }
 FIGURES = (".png", ".svg", ".pdf")
-KNOWN = ("low", "high", "shares")  # beside the columns
+KNOWN = ("low", "high", "shares", "silence")  # beside the columns
 
 
 def add_columns(parser: argparse._ActionsContainer) -> None:
@@ -41,6 +41,12 @@ def add_columns(parser: argparse._ActionsContainer) -> None:
         parser.add_argument(f"--{name}", metavar="COLUMN", help=f"column of a log: {about}")
     parser.add_argument("--low", type=float, metavar="X", help="the least possible reward, for bounded rewards")
     parser.add_argument("--high", type=float, metavar="X", help="the largest possible reward, for bounded rewards")
+    parser.add_argument(
+        "--silence",
+        type=float,
+        metavar="X",
+        help="what a trial without a reward counts as, such as 0 (default: such a trial is refused)",
+    )
     parser.add_argument(
         "--shares",
         metavar="SHARES",
@@ -104,7 +110,7 @@ def analyzed(log: Path, options: argparse.Namespace) -> Any:
     columns = {name: given[name] for name in COLUMNS if given[name] is not None}
     known = {
         name: given[name]
-        for name in ("low", "high", "delta", "planned", "goal", "control")
+        for name in ("low", "high", "delta", "planned", "goal", "control", "silence")
         if given.get(name) is not None
     }
     if options.tolerance is not None:

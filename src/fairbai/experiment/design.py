@@ -62,8 +62,9 @@ def prepared(stopping: DesignBased, least: Array, state: Array, scalars: Array) 
 class Averages:
     """What is known of the average of every arm over the trials so far, whatever the drift.
 
-    With probability at least 1 - delta all intervals for the arms contain the true averages, at all times at once; and
-    with probability at least 1 - delta all those for the differences do, and the answer of the experiment is right.
+    With probability at least 1 - delta all intervals for the arms contain the true averages, at all times at once. With
+    probability at least ``together`` all those for the differences do, and the answer of the experiment is right: that
+    is 1 - delta, or 1 - 2 delta with a tolerance in percent, whose differences follow from the intervals for the arms.
 
     Attributes:
         trials: How many trials are counted; others wait for their own reward or that of an earlier trial.
@@ -72,6 +73,7 @@ class Averages:
         intervals: An interval for the average of every arm, one row per arm.
         leader: The arm with the largest estimate.
         differences: An interval for the average of the leader less that of every arm, one row per arm; 0 for itself.
+        together: The probability, at least, with which all of these and the answer are right.
         confidence: How sure it is that the leader is the best on average so far: 1 - K (K - 1) exp(-score), or 0. It
             holds whenever one decides to look, and may fall again.
     """
@@ -81,6 +83,7 @@ class Averages:
     intervals: Array
     leader: int
     differences: Array
+    together: float
     confidence: float
 
 
@@ -91,12 +94,13 @@ def averages(state: Array, scalars: Array, family: Family, delta: float, control
     pair, differences = math.log(arms * (arms - 1.0) / delta), np.zeros((arms, 2))
     intervals = average_intervals(state, scalars, family, delta)
     width = float(family.in_units(1.0) - family.in_units(0.0))
+    percent = (state[rows.STRETCH] != 1.0).any()  # of a tolerance: bets on pairs are then not on their difference
     for arm in range(arms):
-        if arm != best and (state[rows.STRETCH] == 1.0).all():
+        if arm != best and not percent:
             low = kernels.lower_end(state, scalars, best, arm, pair)
             high = -kernels.lower_end(state, scalars, arm, best, pair)
             differences[arm] = sorted((low * width, high * width))
-        elif arm != best:  # with a tolerance in percent, bets on pairs are not on their difference
+        elif arm != best:
             differences[arm] = intervals[best] - intervals[arm, ::-1]
     estimates = np.array([kernels.estimated(state, arm) for arm in range(arms)]) / max(1.0, trials)
     score = float(kernels.design_evidence(control, state, scalars, -math.inf)[0])
@@ -106,6 +110,7 @@ def averages(state: Array, scalars: Array, family: Family, delta: float, control
         intervals=intervals,
         leader=best,
         differences=differences,
+        together=1.0 - (2.0 if percent else 1.0) * delta,
         confidence=1.0 - DesignBased().risk(score, arms),
     )
 

@@ -34,7 +34,7 @@ class Remaining:
 
     def __init__(self, whole: Experiment, off: Sequence[int]) -> None:
         self._whole, arms = whole, whole.policy.size
-        self._times = 1 + len(off)
+        self._times = spent_on(len(off))
         self.kept = np.array([arm for arm in range(arms) if arm not in off])
         self._place = {int(arm): place for place, arm in enumerate(self.kept)}
         part = self._part = copy.copy(whole)
@@ -45,7 +45,7 @@ class Remaining:
         part.resize(self.kept.size)
 
     def level(self, delta: float) -> float:
-        """What the least score must reach: with every arm that is switched off another may be the best."""
+        """What the least score must reach: its share of delta is one over ``spent_on``."""
         return self._whole.stopping.level(delta / self._times, self._whole.policy.size)
 
     def _risk(self, score: float) -> float:
@@ -105,6 +105,15 @@ class Remaining:
         one = standing_now(self.load(), level, self._risk)
         left = None if one.candidates is None else tuple(int(self.kept[place]) for place in one.candidates)
         return replace(one, candidates=left)
+
+
+def spent_on(off: int) -> int:
+    """By what delta is divided once so many arms are off, at least one.
+
+    The sum over all numbers of arms is one half, so that decisions after arms are switched off, however many and
+    whatever the reasons, are wrong with probability at most delta: docs/stopping.md, "Arms that are switched off".
+    """
+    return 2 * off * (off + 1)
 
 
 def forget_scores(experiment: Experiment) -> None:

@@ -177,8 +177,9 @@ class Oversight:
 
         The others keep their floors, which are shares of all trials; the floor of this one ends. Its rewards stay in
         the status, and rewards of its pending trials are still counted. A decision after it is wrong about the others
-        with probability at most delta, whatever the reason to switch the arm off: with m arms off, the evidence has to
-        reach what it would for delta / (m + 1). See docs/operations.md.
+        with probability at most delta, however many arms are switched off, and whatever the reasons: with m arms off,
+        the evidence has to reach what it would for delta / (2 m (m + 1)). Counting also decisions that could have been
+        made before, one of them is wrong with probability at most 1.5 delta. See docs/stopping.md.
         """
         with self._lock:
             ending.check_switch(self.procedure, self.arms, self._known(arm))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 VERSION = 2
 FIRST_VERSION = 1  # without a digest, trials that are given up, and the alpha of a mixture (which was 0)
+MAX_EXACT = 2**53  # whole numbers below it are exact as floats
 FIXED = (
     "arms",
     "delta",
@@ -76,15 +77,41 @@ def write(identifier: "Identifier") -> dict[str, Any]:
         **_late_rewards(identifier),
         **identifier.question.to_dict(identifier.arms),
     }
-    return {"version": VERSION, **fixed, "digest": _digest(fixed), **changing(identifier)}
+    return with_digests({"version": VERSION, **fixed, **changing(identifier)})
+
+
+def with_digests(form: dict[str, Any]) -> dict[str, Any]:
+    """A snapshot with the digests of its configuration and of its state.
+
+    They protect against accidents: a slip in an editor, half a copy, a disk that fails. They are no secret, so that
+    they do not protect against somebody who wants to deceive.
+    """
+    return {**form, "digest": _digest(form), "state_digest": _state_digest(form)}
 
 
 def _digest(form: dict[str, Any]) -> str:
     """The SHA-256 of the configuration in a snapshot."""
-    text = json.dumps(
-        {name: form[name] for name in FIXED if name in form}, sort_keys=True, separators=(",", ":"), default=repr
-    )
+    return _sha256({name: form[name] for name in FIXED if name in form})
+
+
+def _state_digest(form: dict[str, Any]) -> str:
+    """The SHA-256 of all that trials change in a snapshot."""
+    other = ("version", "digest", "state_digest", *FIXED)
+    return _sha256({name: value for name, value in form.items() if name not in other})
+
+
+def _sha256(form: dict[str, Any]) -> str:
+    text = json.dumps(_as_floats(form), sort_keys=True, separators=(",", ":"), default=repr)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _as_floats(value: Any) -> Any:
+    """The same with floats for whole numbers: other programs write 1.0 as 1, and that is no change."""
+    if isinstance(value, dict):
+        return {name: _as_floats(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_floats(one) for one in value]
+    return float(value) if type(value) is int and abs(value) < MAX_EXACT else value
 
 
 def _late_rewards(identifier: "Identifier") -> dict[str, Any]:
@@ -178,6 +205,8 @@ def read(
             raise ValueError("its configuration was edited: delta and all rules must be fixed before the experiment")
         _restore(identifier.procedure, form)
         identifier.units = units.read(form.get("units", {}), identifier.arms, identifier.trials)
+        if form["state_digest"] != _state_digest(form):
+            raise ValueError("its counts, sums or decision are not those that were written: use an earlier copy")
     except (KeyError, TypeError) as error:
         raise ValueError(f"snapshot is damaged: {error!r}") from None
     except ValueError as error:
@@ -203,8 +232,7 @@ def in_present_version(form: dict[str, Any]) -> dict[str, Any]:
     if stopping["kind"] == Mixture.kind:
         stopping.setdefault("alpha", 0.0)
     state = {"lost": [0.0] * len(form["state"]["assigned"]), **form["state"]}
-    form = {**form, "version": VERSION, "stopping": stopping, "state": state}
-    return {**form, "digest": _digest(form)}
+    return with_digests({**form, "version": VERSION, "stopping": stopping, "state": state})
 
 
 def _restore(procedure: Procedure, form: dict[str, Any]) -> None:
@@ -242,8 +270,8 @@ def _restore(procedure: Procedure, form: dict[str, Any]) -> None:
 
 def _off(form: list[Any], arms: int) -> tuple[int, ...]:
     off = tuple(whole("off", arm, 0, arms - 1) for arm in form)
-    if len(set(off)) != len(off) or len(off) > arms - 2:
-        raise ValueError(f"off must leave two arms, got {form!r}")
+    if len(set(off)) != len(off) or not 1 <= len(off) <= arms - 2:
+        raise ValueError(f"off must be arms that leave two others, got {form!r}")
     return off
 
 

@@ -13,12 +13,13 @@ from fairbai.identifier.ending import check_switch
 from fairbai.identifier.snapshot import changing
 from fairbai.problems.families import Bernoulli, Bounded
 from fairbai.service.domain.configs import completed, fixed, identifier_of
-from fairbai.service.domain.encoding import decode, encode
+from fairbai.service.domain.encoding import decode, encode, sealed, unsealed
 from fairbai.service.domain.finals import EndedBy, Final
 from fairbai.service.domain.marks import Marks
 from fairbai.service.domain.newcomers import Newcomers
 from fairbai.service.domain.promises import ROUNDING
 from fairbai.service.domain.record import Record, revision_of
+from fairbai.service.domain.refusals import damaged
 from fairbai.service.domain.tally import Tally
 
 
@@ -27,8 +28,12 @@ class Book(Record):
 
     @classmethod
     def read(cls, config: str, state: str) -> Self:
-        """Restore the book that ``row`` wrote."""
-        settings, form = decode(config), decode(state)
+        """Restore the book that ``row`` wrote; a Refusal if it is another by now."""
+        settings = decode(config)
+        try:
+            form = unsealed(state)
+        except ValueError:
+            raise damaged() from None
         identifier = form["identifier"]
         book = cls(settings, Identifier.from_dict({**fixed(settings), **identifier}, same_draws=True))
         book.version, book.tickets, book.looks.next_point = form["version"], form["tickets"], form["next_point"]
@@ -90,7 +95,7 @@ class Book(Record):
         return bool(max(lacking + self.promises.beyond(assigned)) < 1.0 - ROUNDING)
 
     def _state_text(self, identifier: dict[str, Any]) -> str:
-        return encode(
+        text = encode(
             {
                 "identifier": identifier,
                 "revision": self.revision,
@@ -112,6 +117,7 @@ class Book(Record):
                 **({"skipped": self.skipped} if any(self.skipped) else {}),
             }
         )
+        return sealed(text)
 
     def _drawn_state(self) -> dict[str, Any]:
         """Policies, in the form that earlier versions wrote: with a stop that needs them, the last one or None.

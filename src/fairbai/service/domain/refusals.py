@@ -42,6 +42,15 @@ def unavailable(detail: str) -> Refusal:
     return Refusal(503, "Temporarily unavailable", detail, {"Retry-After": "1"})
 
 
+def damaged() -> Refusal:
+    """500: what is stored is not what the service wrote."""
+    detail = (
+        "The state of this experiment in the database is not the one that the service wrote, so nothing is said about "
+        "it: compare it with its log (fairbai verify), and restore a backup"
+    )
+    return Refusal(500, "The stored state is damaged", detail)
+
+
 def failed() -> Refusal:
     """500: a bug of ours; the details go to the log only."""
     return Refusal(500, "Internal error", "The request failed; the server's log says why")

@@ -40,7 +40,12 @@ class Arm(TypedDict):
     behind_leader: NotRequired[
         Annotated[
             list[float],
-            Field(min_length=2, max_length=2, description="interval for the leader's average less that of this arm"),
+            Field(
+                min_length=2,
+                max_length=2,
+                description="interval for the leader's average less that of this arm; all of them and the answer are "
+                "right with probability 1 − delta, or 1 − 2 delta with a tolerance in percent",
+            ),
         ]
     ]
     share: float

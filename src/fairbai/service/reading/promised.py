@@ -56,6 +56,12 @@ def _restrictions(status: Status) -> list[str]:
     sentences = []
     if status["switched_off"]:
         sentences.append("The answer is the best of the remaining arms: the others were switched off.")
+        if status["proved"]:
+            either = percentage(1.5 * status["config"]["delta"])
+            sentences.append(
+                f"Counting the decisions that could be made before and after that together, one of them is wrong with "
+                f"probability at most {either}."
+            )
     if any(not one["after_decision"] for one in status["voids"]):
         sentences.append(
             "Rewards were voided before the decision: this holds if which ones does not depend on their values."

@@ -178,10 +178,14 @@ class Ledger:
         """Lock the experiments and read everything that the operations need; a Refusal for those without."""
         found, locked = self._locks.take(connection, touched)
         now = self._clock()  # after waiting for the locks, so that times in the log are in order
-        units = {}
+        units: dict[str, UnitOfWork] = {}
+        refused: dict[str, Refusal] = {}
         for name, version, head, restores, *stamps in found:
             self._check_stamps(*stamps)
-            units[name] = UnitOfWork(name, self._book(connection, name, version, head), now, restores=restores)
+            try:
+                units[name] = UnitOfWork(name, self._book(connection, name, version, head), now, restores=restores)
+            except Refusal as refusal:  # its state is damaged: the others go on
+                refused[name] = refusal
         for unit in units.values():
             unit.following = partial(rows.following, connection, unit.experiment)
             unit.logged = partial(recount, connection, unit.experiment, unit.book.config)
@@ -190,8 +194,9 @@ class Ledger:
             numbers = {number for operation in own for number in operation.ticket_numbers()}
             rows.read_tickets(connection, unit, numbers.union(one.number for one in unit.units.values()))
             rows.read_keyed(connection, unit, {key for operation in own for key in operation.key_names()})
-        others = {name: held() if name in locked else no_such_experiment(name) for name in touched if name not in units}
-        return {**units, **others}
+        missing = [name for name in touched if name not in units and name not in refused]
+        others = {name: held() if name in locked else no_such_experiment(name) for name in missing}
+        return {**units, **refused, **others}
 
     def _check_stamps(self, revision: str, incarnation: str | None) -> None:
         """Refuse to write into tables that a newer fairbai has changed meanwhile, or that a restore has filled."""
