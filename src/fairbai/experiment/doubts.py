@@ -30,6 +30,7 @@ RATIO_LEVEL = LEVEL / 2  # the part of it that the sample ratio has, where it is
 FAMILY, FIT, RATIO = "family", "fit", "sample_ratio"  # kinds of doubts; fit: about the linear model
 MAX_RATIO = 1e300  # so that JSON can hold it
 NAMES = {families.GAUSSIAN: "Gaussian", families.POISSON: "Poisson", families.EXPONENTIAL: "exponential"}
+ROUNDING = 1e-12  # of the sum of squares of a batch
 MANY = 2_000  # rewards from which on it is worth waiting for the compiled kernel
 MIN_BINARY = 20  # rewards that are all 0 or 1, before another family is suggested
 
@@ -118,6 +119,24 @@ class Doubts:
             reward = -reward
         alone, together = kernels.update_test(self._code, self.tests, self._scales, arm, reward)
         self._note(arm, alone, together, trial, decided)
+
+    def observe_batch(self, pulls: Array, sums: Array, squares: Array, trial: int, decided: bool) -> None:
+        """Test a batch of Gaussian rewards of known variance, given the sums of their squares."""
+        if not self._gaussian:
+            return
+        for arm in np.flatnonzero(pulls).tolist():
+            count, total = float(pulls[arm]), float(sums[arm])
+            before, mean = self.tests[: kernels.SQUARES, arm].tolist()
+            change = (-total if self.family.mirrored else total) / count - mean
+            within = max(0.0, squares[arm] * (1.0 - ROUNDING) - total * (total / count))  # at most what it is
+            more = within + change * change * before * count / (before + count)
+            other = 0.0 if squares[arm] == total else count  # the others are 0 or 1
+            self.tests[:, arm] += count, change * count / (before + count), more, other
+            limit, scale = kernels.MAX_SQUARES, self._scales[arm]
+            self.tests[[kernels.COUNT, kernels.SQUARES], -1] += count, min(more / scale, limit)
+            alone = kernels.gaussian_evidence(before + count, min(self.tests[kernels.SQUARES, arm] / scale, limit))
+            together = kernels.gaussian_evidence(*self.tests[[kernels.COUNT, kernels.SQUARES], -1].tolist())
+            self._note(arm, alone, together, trial, decided)
 
     def draw(self, arm: int, chance: float, trial: int) -> None:
         """Test a trial that was drawn with this probability, before the decision."""
