@@ -121,24 +121,38 @@ def test_zeros_and_ones_get_a_hint(variance: float, better: str) -> None:
 
 
 def test_what_could_not_be_tested_is_said() -> None:
-    ident = new(arms=["a", "b", "c"], delta=0.1)
-    for value in (100.0, 0.0, 0.0):
+    ident = new(fb.Poisson(), arms=["a", "b", "c"], delta=0.1)
+    for value in (100, 0, 0):
         ident.tell(ident.ask(), value)
     assert ident.decided
     status = ident.status()
     assert status.proved
     assert status.hints == (
-        "The declared family could not be tested on 3 arms with fewer than 2 rewards told one by one",
+        "The declared family could not be tested on 3 arms with fewer than 6 rewards told one by one",
     )
 
 
-def test_batches_are_not_tested() -> None:
+def test_batches_without_squares_are_not_tested() -> None:
     ident = new(delta=1e-3)
-    ident.tell_batch([10, 10], [4000.0, -3000.0])
+    ident.tell_batch([20, 20], [4000.0, -3000.0])
     status = ident.status()
     assert status.decided
     assert status.doubts == ()
     assert "2 arms" in status.hints[0]
+
+
+@pytest.mark.parametrize("goal", ["max", "min"])
+def test_batches_with_squares_are_tested_as_their_rewards(goal: Any) -> None:
+    rewards = np.random.default_rng(3).normal(5.0, 1.8, (2, 40))
+    batched = new(delta=1e-300, goal=goal)
+    for part in (rewards[:, :13], rewards[:, 13:]):
+        batched.tell_batch([part.shape[1]] * 2, part.sum(axis=1), (part**2).sum(axis=1))
+    told = Doubts(fb.Gaussian(), 2)
+    for arm, reward in np.ndindex(2, 40):
+        told.observe(arm, float(rewards[arm, reward]), 1, decided=False)
+    np.testing.assert_allclose(batched.procedure.doubts.tests, told.tests, rtol=1e-9)
+    assert {doubt.arm for doubt in batched.status().doubts} == {"a", "b", None}
+    assert not batched.status().proved
 
 
 # --- the decision, the log, and snapshots -------------------------------------------------------------------------

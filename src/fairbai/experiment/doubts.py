@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairbai.compiling.entry import patiently
-from fairbai.experiment.lack_of_fit import MAX_COLUMNS, log_evidence, worst_misfit
+from fairbai.experiment.lack_of_fit import MAX_COLUMNS, log_evidence, residuals, worst_misfit
 from fairbai.kernels import doubts as kernels
 from fairbai.kernels import families
 from fairbai.kernels.loop.replay import replay_tests
@@ -30,6 +30,7 @@ RATIO_LEVEL = LEVEL / 2  # the part of it that the sample ratio has, where it is
 FAMILY, FIT, RATIO = "family", "fit", "sample_ratio"  # kinds of doubts; fit: about the linear model
 MAX_RATIO = 1e300  # so that JSON can hold it
 NAMES = {families.GAUSSIAN: "Gaussian", families.POISSON: "Poisson", families.EXPONENTIAL: "exponential"}
+ROUNDING = 1e-12  # of the sum of squares of a batch
 MANY = 2_000  # rewards from which on it is worth waiting for the compiled kernel
 MIN_BINARY = 20  # rewards that are all 0 or 1, before another family is suggested
 
@@ -58,7 +59,7 @@ class Doubt:
 class Finding:
     """A test that fired: of which arm (None: all), when, and the variance of its rewards over that of the family.
 
-    Where the variance is unknown, it is the share of exact zeros instead; for a lack of fit, what the arm earns beyond
+    Where the variance is unknown, it is the share of exact zeros instead (at most a few if rewards are skewed); for a lack of fit, what the arm earns beyond
     what its features say; for the sample ratio, the trials of the arm over those that it was drawn for.
     """
 
@@ -119,6 +120,24 @@ class Doubts:
         alone, together = kernels.update_test(self._code, self.tests, self._scales, arm, reward)
         self._note(arm, alone, together, trial, decided)
 
+    def observe_batch(self, pulls: Array, sums: Array, squares: Array, trial: int, decided: bool) -> None:
+        """Test a batch of Gaussian rewards of known variance, given the sums of their squares."""
+        if not self._gaussian:
+            return
+        for arm in np.flatnonzero(pulls).tolist():
+            count, total = float(pulls[arm]), float(sums[arm])
+            before, mean = self.tests[: kernels.SQUARES, arm].tolist()
+            change = (-total if self.family.mirrored else total) / count - mean
+            within = max(0.0, squares[arm] * (1.0 - ROUNDING) - total * (total / count))  # at most what it is
+            more = within + change * change * before * count / (before + count)
+            other = 0.0 if squares[arm] == total else count  # the others are 0 or 1
+            self.tests[:, arm] += count, change * count / (before + count), more, other
+            limit, scale = kernels.MAX_SQUARES, self._scales[arm]
+            self.tests[[kernels.COUNT, kernels.SQUARES], -1] += count, min(more / scale, limit)
+            alone = kernels.gaussian_evidence(before + count, min(self.tests[kernels.SQUARES, arm] / scale, limit))
+            together = kernels.gaussian_evidence(*self.tests[[kernels.COUNT, kernels.SQUARES], -1].tolist())
+            self._note(arm, alone, together, trial, decided)
+
     def draw(self, arm: int, chance: float, trial: int) -> None:
         """Test a trial that was drawn with this probability, before the decision."""
         if self.ratio is not None:
@@ -165,6 +184,17 @@ class Doubts:
         if log_evidence(one.coordinates.T, one.variance, counts, sums, interactions) >= self._fit_level:
             arm, beyond = worst_misfit(one.coordinates.T, counts, sums)
             self.found[FIT] = Finding(arm, trial, -beyond if one.mirrored else beyond, decided, FIT)
+        elif None not in self.found:
+            self._test_residuals(one, counts, sums, trial, decided)
+
+    def _test_residuals(self, one: Linear, counts: Array, sums: Array, trial: int, decided: bool) -> None:
+        """The test of all arms together with distances from the best fit, which are larger than those within arms."""
+        seen = counts > 0.0
+        rest = residuals(one.coordinates.T[seen], sums[seen] / counts[seen], np.sqrt(counts[seen]))
+        squares = float(self.tests[kernels.SQUARES, -1] + counts[seen] @ rest**2 / one.variance)
+        if kernels.gaussian_evidence(counts.sum(), squares) >= self._levels[1]:
+            ratio = min(squares / max(1.0, counts.sum() - one.dimension), MAX_RATIO)
+            self.found[None] = Finding(None, trial, ratio, decided)
 
     def _note(self, arm: int, alone: float, together: float, trial: int, decided: bool) -> None:
         """Keep the tests that have fired now, for the first time."""
@@ -234,8 +264,11 @@ class Doubts:
         if finding.kind == RATIO:
             return f"Arm {arm} has {finding.ratio:.2f} times the trials that it should have by its probabilities"
         if self._unknown:
-            zeros = f"{100.0 * finding.ratio:.0f} % of the trials"
-            return f"Rewards of {arm} are exactly 0 in {zeros}, but Gaussian rewards never repeat"
+            what = f"are exactly 0 in {100.0 * finding.ratio:.0f} % of the trials, but Gaussian rewards never repeat"
+            if finding.ratio < kernels.MIN_ZEROS:
+                what = "are skewed, unlike Gaussian ones"
+            instead = "with bounds that no reward can leave, Bounded(low, high) is proved"
+            return f"Rewards of {arm} {what}: the answer is approximate; {instead}"
         law = f"{NAMES.get(self._code, self.family.kind)} rewards"
         if self._gaussian:
             scales = self._scales if finding.arm is None else self._scales[[finding.arm]]

@@ -5,6 +5,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 from fairbai.experiment.decision import Decision
+from fairbai.experiment.declared_variance import least_rewards
 from fairbai.experiment.doubts import LEVEL, RATIO_LEVEL, Doubts
 from fairbai.experiment.drawn_trials import DrawnTrials
 from fairbai.experiment.experiment import Evidence, Experiment
@@ -61,6 +62,7 @@ class Procedure:
         self.off: tuple[int, ...] = ()
         self.remaining: Remaining | None = None
         self._level = experiment.stopping.level(delta, experiment.policy.size)
+        self._least = least_rewards(experiment.family, experiment.stopping, experiment.policy.size)
 
     @property
     def assigns(self) -> bool:
@@ -237,6 +239,18 @@ class Procedure:
         may_wait = self.decision is None and self.doubts.tests_fit
         return preferred(self.experiment, self._level) if may_wait else None
 
+    @property
+    def untested(self) -> int:
+        """How many more rewards it takes until the tests could have seen a wrong declared variance; 0 if they could."""
+        return max(0, self._least - int(self.experiment.scalars[rows.SEEN])) if self.decision is None else 0
+
+    @property
+    def waits_for(self) -> int:
+        """The same while a decision waits for these rewards: the evidence is enough."""
+        if self.untested == 0 or (self.remaining or self.experiment).exact_evidence()[0] < self._level:
+            return 0
+        return self.untested
+
     # --- interventions --------------------------------------------------------------------------------------------
 
     def switch_off(self, arm: int) -> None:
@@ -291,8 +305,11 @@ class Procedure:
         return standing_now(self.experiment, self._level)
 
     def _decide(self) -> None:
-        """Freeze the answer, the evidence and the floors to meet; not yet if interactions may change the answer."""
-        if self.preferred is not None:  # the test of fit, which costs more, ends this from ``observe``
+        """Freeze the answer, the evidence and the floors to meet; not yet if it has to wait.
+
+        It waits until the tests could have seen a wrong variance, and while interactions may change the answer.
+        """
+        if self.untested > 0 or self.preferred is not None:  # the test of fit, which costs more, ends the latter
             return
         self.test_fit()
         now = self.experiment.round

@@ -63,7 +63,8 @@ def expected_remaining(procedure: "Procedure", evidence: float) -> float:
     """
     one = procedure.experiment
     if procedure.decision is None:
-        return (one if procedure.remaining is None else procedure.remaining.load()).trials_for(evidence)
+        left = (one if procedure.remaining is None else procedure.remaining.load()).trials_for(evidence)
+        return max(left, float(procedure.untested))
     last = procedure.decision.final_round if procedure.assigns else 0
     return float(max(0, min(last, procedure.max_trials or last) - one.round))
 

@@ -112,6 +112,8 @@ def count(procedure: Procedure, pulls: Any, sums: Any, squares: Any = None, prob
             binary = isinstance(one.family, Bernoulli)
             design.count_bets(one.state, one.scalars, trials, values, more, chances, binary)
         kernels.count_batch(*one.all_arrays, trials, values, more)
+        if squares is not None:
+            procedure.doubts.observe_batch(trials, values, more, one.round, procedure.decision is not None)
         procedure.test_fit()
         procedure.reconsider()
     if isinstance(procedure.open_trials, DrawnTrials):

@@ -144,6 +144,10 @@ class Status:
 
 def _waits(procedure: Procedure, arms: tuple[Any, ...]) -> tuple[str, ...]:
     """Why there is no decision although the evidence is enough; nothing if there is no reason."""
+    if missing := procedure.waits_for:
+        more = sentences.counted(missing, "more reward")
+        check = f"{more} {'is' if missing == 1 else 'are'} needed to check the declared variance"
+        return (f"There is enough evidence for an answer, but {check}: the decision waits for them",)
     arm = procedure.preferred
     if arm is None:
         return ()

@@ -20,13 +20,14 @@ from fairbai.kernels.families import (
 )
 from fairbai.kernels.jit import borrowed, entry, kernel
 from fairbai.kernels.special import xlogy
+from fairbai.kernels.state import SAME
 
 COUNT, MEAN, SQUARES, BESIDE, LOGS = range(5)
-ZEROS = LOGS
+ZEROS, BETS = LOGS, LOGS + 1
 """Rows of the tests: the number of rewards, their mean, and the sum of their squared distances from it; for Gaussian
 arms the number of rewards other than 0 and 1, for the others the mean of the rewards after the first few (or -1: not to
 be tested any more); then the logarithm of the e-value of each alternative, where it does not follow from the rest, or,
-if variances are unknown, the number of rewards that are exactly 0.
+if variances are unknown, the number of rewards that are exactly 0 and the logarithms of the e-values of all bets.
 
 There is one column per arm and one for all arms together, which has the sums of the rows that its e-value follows from;
 its squared distances are in declared variances."""
@@ -41,11 +42,18 @@ SHAPES = (0.5, 0.25)
 TAILS = (5.0, 2.5)
 """Alternatives of the exponential test: gamma waiting times of these shapes, and Lomax ones of these exponents."""
 
+LENGTHS = (0.5, 1.0, 1.7)
+STAKES = (0.9, 0.3, -0.3, -0.9)
+"""The bets on skewness, of unknown variances: every length with every stake. A reward is called short if it is less
+than so many standard deviations from the mean of those before, on whichever side. A positive stake bets that short ones
+are below the mean and long ones above it, as rewards are that are skewed to the right."""
+
 FIRST = 5  # rewards of a Poisson or exponential arm that only say about where its mean is
 MAX_SQUARES = 1e15  # declared variances that the Gaussian test counts, so that it stays finite
 MAX_COUNT = 1e11  # mean of counts from which on their log Gamma has too few digits for a test
 MIN_REWARDS = 10.0  # of an arm of unknown variance, before its zeros count
 MIN_ZEROS = 0.05  # the share of exact zeros that no normal law has
+MAX_DISTANCE = 1e50  # of a reward from the mean of those before it, in standard deviations, so that all stays finite
 MAX_RATIO = 1e100  # of a waiting time to the mean of those before it, or the reverse, so that all stays finite
 
 
@@ -55,7 +63,7 @@ def rows_of_tests(family):
     if family == GAUSSIAN:
         return LOGS
     if family == GAUSSIAN_UNKNOWN:
-        return ZEROS + 1
+        return BETS + len(LENGTHS) * len(STAKES)
     if family in (BERNOULLI, BOUNDED):
         return 0  # whatever is 0 or 1 is a Bernoulli reward, and all that is refused is not bounded
     if family == POISSON:
@@ -72,7 +80,7 @@ def update_test(family, tests, scales, arm, reward):
     if family == GAUSSIAN:
         return _test_gaussian(tests, arm, scales[arm], reward)
     if family == GAUSSIAN_UNKNOWN:
-        return _test_zeros(tests, arm, reward), math.nan
+        return _test_unknown(tests, arm, reward), math.nan
     if family == POISSON:
         before = (tests[COUNT, arm] * tests[MEAN, arm] + 0.5) / (tests[COUNT, arm] + 1.0)
         if before > MAX_COUNT:
@@ -112,13 +120,39 @@ def _test_gaussian(tests, arm, scale, reward):
 
 
 @kernel
-def _test_zeros(tests, arm, reward):
-    """Infinite evidence if exact zeros are common: normal rewards have none, whatever their variance."""
+def _test_unknown(tests, arm, reward):
+    """The bets on skewness, or infinite evidence if exact zeros are common: normal rewards have none."""
+    _bet_on_skewness(tests, arm, reward)
     _count(tests, arm, reward)
     tests[BESIDE, arm] += 1.0 if reward != 0.0 and reward != 1.0 else 0.0
     tests[ZEROS, arm] += 1.0 if reward == 0.0 else 0.0
     common = tests[COUNT, arm] >= MIN_REWARDS and tests[ZEROS, arm] >= MIN_ZEROS * tests[COUNT, arm]
-    return math.inf if common else -math.inf
+    return math.inf if common else _average(tests, arm, BETS)
+
+
+@kernel
+def _bet_on_skewness(tests, arm, reward):
+    """Multiply every e-value by 1 + stake * lean(t), where t is the distance of the reward from the mean before.
+
+    It is in standard deviations of the rewards before, of which there must be two that differ.
+    """
+    count, squares = tests[COUNT, arm], tests[SQUARES, arm]
+    if count < 2.0 or not squares > SAME * count * tests[MEAN, arm] * tests[MEAN, arm]:
+        return
+    distance = (reward - tests[MEAN, arm]) * math.sqrt(count / (count + 1.0) * ((count - 1.0) / squares))
+    distance = min(max(distance, -MAX_DISTANCE), MAX_DISTANCE)
+    row = BETS
+    for length in LENGTHS:
+        for stake in STAKES:
+            tests[row, arm] += math.log1p(stake * lean(distance / length))
+            row += 1
+
+
+@kernel
+def lean(distance):
+    """What a bet with the stake 1 wins: an odd function between -1 and 1, below 0 from 0 to 1 and above 0 from 1."""
+    cube = distance * distance * distance
+    return (cube - distance) / (abs(cube) + 0.3)
 
 
 @kernel
@@ -154,7 +188,7 @@ def _compare(family, tests, arm, before, reward):
             more = log_alternative(family, which, before, reward) + fit
             tests[LOGS + which, arm] += more
             tests[LOGS + which, together] += more
-    return _average(tests, arm), _average(tests, together)
+    return _average(tests, arm, LOGS), _average(tests, together, LOGS)
 
 
 @kernel
@@ -175,11 +209,11 @@ def log_alternative(family, which, mean, reward):
 
 
 @kernel
-def _average(tests, arm):
-    """The logarithm of the average e-value of the alternatives, in one column."""
-    top, total = tests[LOGS, arm], 0.0
-    for row in range(LOGS + 1, tests.shape[0]):
+def _average(tests, arm, first):
+    """The logarithm of the average e-value of the alternatives, from row ``first`` on, in one column."""
+    top, total = tests[first, arm], 0.0
+    for row in range(first + 1, tests.shape[0]):
         top = max(top, tests[row, arm])
-    for row in range(LOGS, tests.shape[0]):
+    for row in range(first, tests.shape[0]):
         total += math.exp(tests[row, arm] - top)
-    return top + math.log(total / (tests.shape[0] - LOGS))
+    return top + math.log(total / (tests.shape[0] - first))

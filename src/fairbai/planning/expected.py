@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from fairbai.allocation import Allocation, solve
+from fairbai.experiment.declared_variance import least_rewards
 from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.linear import experiment_of
 from fairbai.kernels import state as rows
@@ -57,6 +58,7 @@ class Forecast:
     def __init__(self, instance: Instance, stopping: StoppingRule, delta: float) -> None:
         self._free = solve(instance.with_rates(None))
         self._level = stopping.level(confidence(delta), instance.means.size)
+        self._least = least_rewards(instance.family, stopping, instance.means.size)
         if instance.family.structured:
             self._prepare_structured(instance, stopping)
             return
@@ -78,7 +80,7 @@ class Forecast:
         self._shares = (1.0 - SPREAD) * self._free.weights + SPREAD / instance.means.size
 
     def trials(self, time: float) -> float:
-        """The expected trials where the characteristic time is ``time``; at least one per arm."""
+        """The expected trials where the characteristic time is ``time``; at least those that decisions wait for."""
         arms = self._free.weights.size
         if not math.isfinite(self._free.characteristic_time + time):
             return math.inf
@@ -89,7 +91,7 @@ class Forecast:
             trials, before = max(trials + step, trials / 2.0, float(arms)), trials
             if abs(trials - before) <= PRECISION * trials:
                 break
-        return trials
+        return max(trials, float(self._least))
 
     def _score(self, trials: float, time: float) -> float:
         """What the rule makes of rewards without noise, after ``trials`` that bring 1 / ``time`` each."""

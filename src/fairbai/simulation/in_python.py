@@ -8,7 +8,7 @@ from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.settling import MAX_LEARNING, settling_choice, settling_plan
 from fairbai.kernels.config import configure
 from fairbai.kernels.loop import runs as kernels
-from fairbai.kernels.loop.records import Record, Task, give_up, note
+from fairbai.kernels.loop.records import Record, Task, decides, give_up, note
 from fairbai.kernels.settling.settle import NOT, violation
 from fairbai.kernels.state import ASSIGNED
 from fairbai.kernels.streams import rewards
@@ -42,7 +42,7 @@ def simulate_in_python(scenario: "Scenario", first: int, levels: Array, record: 
             experiment.observe(arm, kernels.draw(experiment.codes, task, run, number, arm))
             asked = -math.inf if number + 1 in marks else float(levels[column])
             score, _, glr, _, _ = experiment.reconsider(asked)
-            if (number + 1) % scenario.look_every > 0:
+            if not decides(task, scalars):
                 score = -math.inf
             before = column
             column = note(config, task, state, scalars, (score, glr), record, (row, column))

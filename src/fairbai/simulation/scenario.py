@@ -14,8 +14,10 @@ from fairbai.allocation import lower_bound, solve
 from fairbai.allocation.price import information
 from fairbai.compiling.entry import is_compiled, patiently
 from fairbai.experiment import Settling
+from fairbai.experiment.declared_variance import least_rewards
 from fairbai.experiment.defaults import checked_seed, sampling_of, stopping_of
 from fairbai.experiment.experiment import Experiment
+from fairbai.experiment.declared_variance import least_rewards
 from fairbai.experiment.linear import experiment_of
 from fairbai.experiment.settling import checked_settling, settling_code
 from fairbai.kernels.loop import runs as kernels
@@ -164,8 +166,9 @@ class Scenario:
         if self.drift is not None:
             table = self.drift.checked_table(one.family, one.means)
             drift, repeats = np.array(one.oriented.out_of_units(table)), self.drift.repeats
-        truth = truth_of(one, self.law)
-        return Task(truth, levels, settles, self.maximum_rounds, grid, self.look_every, drift, repeats, self._law)
+        truth, least = truth_of(one, self.law), least_rewards(one.family, self.stopping, one.means.size)
+        often = self.look_every
+        return Task(truth, levels, settles, self.maximum_rounds, grid, often, drift, repeats, self._law, least)
 
     @property
     def settles(self) -> tuple[int, float]:

@@ -224,7 +224,7 @@ def _count_report(experiment, task, fleet, node, record, place):
     count_batch(codes, params, state, scalars, policy, workspace, pulls, sums, squares)
     fleet.sizes[node] = 0.0
     score, _, glr, _, _ = reconsider(codes, params, state, scalars, workspace, task.levels[column])
-    if score >= task.levels[column]:
+    if score >= task.levels[column] and scalars[SEEN] >= task.least:
         _plan_all_made(state, scalars, fleet)
         config = configure(codes, params)
         after = note(config, task, fleet.plan, fleet.plan_scalars, (score, glr), record, place)

@@ -17,6 +17,7 @@ from fairbai.kernels.state import (
     MEAN,
     OBSERVED,
     ROUND,
+    SEEN,
     UNSEEN,
     has_limits,
     largest,
@@ -30,14 +31,15 @@ from fairbai.kernels.streams.rewards import drifting_reward, reward
 
 Task = namedtuple(
     "Task",
-    ["truth", "levels", "settles", "longest", "grid", "look_every", "drift", "repeats", "law"],
-    defaults=(1, np.empty((0, 0)), False, -1),
+    ["truth", "levels", "settles", "longest", "grid", "look_every", "drift", "repeats", "law", "least"],
+    defaults=(1, np.empty((0, 0)), False, -1, 0),
 )
 """What a simulation is to find out: the truth of the rewards (see ``kernels.streams.rewards``); what the evidence must
 reach, one level per delta, rising; how the floors are met before the stop (NOT, FROZEN or LEARNING) and the margin in
 standard errors; the number of rounds after which a run is given up; the rounds to trace; decisions are made only in
 rounds that are multiples of a number; the means of every arm in the first rounds, if they drift, which then stay or are
-repeated; and the code of the law of the rewards if that is not the declared family, else -1."""
+repeated; the code of the law of the rewards if that is not the declared family, else -1; and the rewards before which
+nothing is decided."""
 
 Record = namedtuple(
     "Record",
@@ -61,6 +63,12 @@ else the answer, the best score that speaks for it, the violation, the pulls of 
 all runs together: for each delta, how many rounds until the decision had no violation, or one in the n-th of equal
 steps up to 1. Of each run and delta, if rounds are counted so: the most trials by which a share was outside its limits
 in any round until the decision. And of each run, at every round of a grid, the shares of the arms and the GLR."""
+
+
+@kernel
+def decides(task, scalars):
+    """Whether the evidence may bring a decision in this round."""
+    return scalars[SEEN] >= task.least and (task.look_every == 1 or scalars[ROUND] % task.look_every == 0.0)
 
 
 @kernel
@@ -142,7 +150,7 @@ def note(config, task, state, scalars, found, record, place, linear=None):
     best = score
     while column < levels.size and score >= levels[column]:
         named = answer(config, state, scalars)
-        if task.look_every > 1:  # else no score before was as large
+        if task.look_every > 1 or task.least > 0:  # else no score before was as large
             best = score_of_answer(config, state, scalars, named, score)
         record.decided[row, column] = number
         record.answers[row, column] = named

@@ -13,7 +13,7 @@ from fairbai.kernels.config import FAMILY, SEED, configure_run
 from fairbai.kernels.families import GAUSSIAN
 from fairbai.kernels.jit import borrowed, entry, kernel, pointer
 from fairbai.kernels.linear.evidence import Model, update_linear
-from fairbai.kernels.loop.records import Task, give_up, note, task_reward
+from fairbai.kernels.loop.records import Task, decides, give_up, note, task_reward
 from fairbai.kernels.loop.steps import count_reward, update_evidence
 from fairbai.kernels.rates import EPSILON, unspent
 from fairbai.kernels.sampling.choose import choose
@@ -81,8 +81,8 @@ def _simulate(family, law, experiment, before, task, first, custom, record, line
     codes, params, state = borrowed(experiment[0]), borrowed(experiment[1]), borrowed(experiment[2])
     scalars, policy, workspace = borrowed(experiment[3]), borrowed(experiment[4]), borrowed(experiment[5])
     truth, levels, grid, longest = borrowed(task.truth), borrowed(task.levels), borrowed(task.grid), task.longest
-    drift, every = borrowed(task.drift), task.look_every
-    task = Task(truth, levels, task.settles, longest, grid, every, drift, task.repeats, law)
+    drift, every, repeats = borrowed(task.drift), task.look_every, task.repeats
+    task = Task(truth, levels, task.settles, longest, grid, every, drift, repeats, law, task.least)
     watched = record.histogram.shape[1] > 1
     for row in range(record.decided.shape[0]):
         state[:], scalars[:] = before[0], before[1]
@@ -106,7 +106,7 @@ def _simulate(family, law, experiment, before, task, first, custom, record, line
                 score, _, glr, _, _ = update_evidence(config, state, scalars, workspace, asked)
             else:
                 score, _, glr, _, _ = update_linear(config, linear, state, scalars)
-            if every > 1 and (number + 1) % every > 0:
+            if not decides(task, scalars):
                 score = -np.inf
             if watched or traced or score >= levels[column]:
                 column = note(config, task, state, scalars, (score, glr), record, (row, column), linear)
