@@ -75,8 +75,7 @@ docs: $(STAMP) ## Build the documentation into site/; a broken link or a missing
 figures: $(STAMP) ## Draw the figures of the documentation anew
 	$(BIN)/python docs/figures.py
 
-bench: $(STAMP) ## Measure fairbai against its peers, which it installs
-	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
+bench: $(STAMP) ## Measure fairbai against its peers
 	$(BIN)/python -m benchmarks
 
 screenshots: $(STAMP) ## Take pictures of the pages and of the web shop into docs/images

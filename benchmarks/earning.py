@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import fairbai as fb
 from benchmarks.identifier import peer
-from benchmarks.measure import Ratio, best_of, slower
+from benchmarks.measure import Ratio, best_of, sized, slower
 from fairbai.simulation.scenario import Scenario, make_scenario
 
 Floats = NDArray[np.float64]
@@ -30,14 +30,14 @@ RULES = (
     fb.sampling.ExposureFair(),
 )
 INSTANCES = {  # the means, and as many runs of the peer as its interval needs; each takes about 10 ms
-    "means 0.5 and 0.4": ([0.5, 0.4], 8_000),
-    "means 0.1, 0.2, ..., 0.9": ([round(0.1 * tenth, 1) for tenth in range(1, 10)], 2_000),
-    "means 0.05, 0.04, 0.03, 0.03, 0.02": ([0.05, 0.04, 0.03, 0.03, 0.02], 1_000),
+    "means 0.5 and 0.4": ([0.5, 0.4], sized(8_000, 10)),
+    "means 0.1, 0.2, ..., 0.9": ([round(0.1 * tenth, 1) for tenth in range(1, 10)], sized(2_000, 10)),
+    "means 0.05, 0.04, 0.03, 0.03, 0.02": ([0.05, 0.04, 0.03, 0.03, 0.02], sized(1_000, 10)),
 }
 SEED = 5
 NEVER = 1e-300  # a delta that no run reaches
-ROUNDS = 1000
-OURS = 30_000  # runs
+ROUNDS = sized(1000, 20)
+OURS = sized(30_000, 100)  # runs
 LIMIT = 0.05  # by which the regret may differ, with its interval
 
 
@@ -71,7 +71,7 @@ def _scenario(instance: fb.Instance, rule: fb.sampling.SamplingRule) -> Scenario
 
 
 def _rounds(name: str, instance: fb.Instance) -> Iterator[Ratio]:
-    runs = 50
+    runs = sized(50, 2)
     rules = (fb.sampling.FairTopTwo(), *RULES)
     times = best_of([partial(_scenario(instance, rule).simulate, 0, runs) for rule in rules], rounds=2)
     base, *others = (time / (runs * ROUNDS) for time in times)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 import fairbai as fb
-from benchmarks.measure import Ratio
+from benchmarks.measure import Ratio, sized
 
 SEED = 3
-ROUNDS = 5
+ROUNDS = sized(5, 1)
 NEVER = 1e-300  # a delta that no run reaches
 
 Step = Callable[[float], tuple[int, int, int]]
@@ -155,6 +155,7 @@ def _optuna(arms: int, study: Any) -> Step:
 
 def _in_turns(steps: dict[str, Step], counts: dict[str, int], warm: int) -> dict[str, Times]:
     """The times of each step; each runs part of its trials in every round, after ``warm`` trials that do not count."""
+    counts = {name: sized(count, 10) for name, count in counts.items()}
     streams = {name: iter(_rewards(warm + counts[name])) for name in steps}
     times = {name: Times() for name in steps}
     for name, step in steps.items():

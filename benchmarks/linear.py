@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fairbai as fb
-from benchmarks.measure import Ratio, best_of, faster, median
+from benchmarks.measure import Ratio, best_of, faster, median, sized
 from tests.oracle.linear import linear_program
 
 Floats = NDArray[np.float64]
@@ -18,7 +18,7 @@ SEED = 23
 AGREEMENT = 1e-4
 MAX_GAP = 1e-6
 PATIENCE = 240.0  # seconds that the peer gets for one instance
-SIZES = {(18, 6): 5, (100, 10): 3, (1000, 20): 1}
+SIZES = sized({(18, 6): 5, (100, 10): 3, (1000, 20): 1}, {(6, 3): 1})
 """How many instances there are of so many arms and parameters."""
 
 

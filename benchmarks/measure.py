@@ -1,13 +1,24 @@
 """Fair timing on a noisy machine, and the rows of the table."""
 
 import gc
+import os
 import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
+
+Size = TypeVar("Size")
+
+QUICK = bool(os.environ.get("FAIRBAI_BENCH_QUICK"))
+"""Whether the suites are only tried out: everything is as small as it can be, and the figures mean nothing."""
+
+
+def sized(usual: Size, quick: Size) -> Size:
+    """How much to measure: as usual, or when the suites are only tried out."""
+    return quick if QUICK else usual
 
 
 @dataclass(frozen=True)
@@ -69,6 +80,7 @@ def best_of(calls: Sequence[Callable[[], Any]], rounds: int, number: int = 1) ->
     """
     for call in calls:
         call()
+    rounds, number = sized((rounds, number), (1, 1))
     best = [float("inf")] * len(calls)
     gc.collect()
     gc.disable()
@@ -93,7 +105,7 @@ def printed(program: str, environment: Mapping[str, str]) -> list[float]:
 
 def in_turns(programs: Sequence[str], repeats: int, environment: Mapping[str, str]) -> list[list[list[float]]]:
     """What each program printed, per run; the programs take turns."""
-    rounds = [[printed(program, environment) for program in programs] for _ in range(repeats)]
+    rounds = [[printed(program, environment) for program in programs] for _ in range(sized(repeats, 1))]
     return [list(runs) for runs in zip(*rounds, strict=True)]
 
 

@@ -7,11 +7,11 @@ import joblib
 import numpy as np
 
 import fairbai as fb
-from benchmarks.measure import Ratio, best_of, slower
+from benchmarks.measure import Ratio, best_of, sized, slower
 
 ARMS = 10
-RUNS = 400
-FEW = 20  # of rules that solve at every trial, or take many trials
+RUNS = sized(400, 2)
+FEW = sized(20, 1)  # of rules that solve at every trial, or take many trials
 SEED = 5
 DELTA = 0.1
 

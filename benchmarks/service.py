@@ -15,15 +15,14 @@ from typing import Any
 
 from benchmarks.first_minute import OTHER
 from benchmarks.identifier import NEVER, SEED, peer
-from benchmarks.measure import Ratio, faster
+from benchmarks.measure import Ratio, faster, sized
 from tests.service.postgresql import Cluster
 from tests.service.server import Server, free_port
 
 ARMS = 10
 CONNECTIONS = 16
-ROUNDS = 3
-SECONDS = 2.0
-OPTUNA_TRIALS = 60  # a round
+ROUNDS, SECONDS = sized((3, 2.0), (1, 0.1))
+OPTUNA_TRIALS = sized(60, 2)  # a round
 BATCH, EDGE_BATCH = 20, 1000
 BUSY = 0.8  # of a core
 

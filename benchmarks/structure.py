@@ -7,10 +7,10 @@ import numpy as np
 
 import fairbai as fb
 from benchmarks.linear_track_and_stop import run
-from benchmarks.measure import Ratio
+from benchmarks.measure import Ratio, sized
 from fairbai.reproduction.past.structure import DELTA, Case, design, means, soft_cut
 
-RUNS = 20
+RUNS = sized(20, 1)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import psycopg
 
 from benchmarks.cpu import cpu_seconds
 from benchmarks.identifier import NEVER, SEED
-from benchmarks.measure import Ratio, slower
+from benchmarks.measure import Ratio, sized, slower
 from benchmarks.service import ARMS, Result, bare_endpoint, in_turns, measured
 from fairbai.service.domain.units import UnitName
 from fairbai.service.storage.database import open_database
@@ -24,7 +24,7 @@ from fairbai.service.storage.secret import unit_key
 from tests.service.postgresql import Cluster
 from tests.service.server import Server
 
-UNITS = int(os.environ.get("FAIRBAI_BENCH_UNITS", "100000"))  # in the experiment, before the load begins
+UNITS = sized(int(os.environ.get("FAIRBAI_BENCH_UNITS", "100000")), 200)  # in the experiment, before the load begins
 RETURNING = min(UNITS, 200_000)  # of them, those that come again
 ALPHABET = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"  # in the order of its codes
 CHUNK = 100_000  # rows

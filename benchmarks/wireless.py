@@ -7,13 +7,12 @@ from time import perf_counter_ns
 import numpy as np
 
 import fairbai as fb
-from benchmarks.measure import Ratio, faster
+from benchmarks.measure import Ratio, faster, sized
 from fairbai.environments import Rayleigh, WirelessCell
 
 UES = 100
 SLOT = 1e-3  # seconds: a slot of 5G with numerology 0; each further numerology halves it
-WARM = 500
-SLOTS = 10_000
+WARM, SLOTS = sized((500, 10_000), (5, 20))
 SEED = 3
 NEVER = 1e-300  # a delta that no run reaches
 

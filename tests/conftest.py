@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 os.environ.setdefault("FAIRBAI_JIT", "wait")  # before fairbai is imported: tests compare results, not waiting times
+os.environ["FAIRBAI_BENCH_QUICK"] = "1"  # before benchmarks are imported: tests run them, and measure nothing
 
 import pytest
 from hypothesis import settings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from fairbai.cli import doctor, main, requirements
 from fairbai.service.storage.database import open_database
 from fairbai.service.storage.upgrades import upgrade
 from tests.cli.commands import Capture
+from tests.compiling.broken import REASON, broken_numba
 
 
 def examined(capsys: Capture, *arguments: str) -> tuple[int, dict[str, tuple[str, str]]]:
@@ -37,13 +39,21 @@ def needs(monkeypatch: pytest.MonkeyPatch) -> Any:
     return set_needs
 
 
-def test_this_installation_is_healthy(capsys: Capture) -> None:
+@pytest.fixture(autouse=True)
+def quick_probe(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling takes some seconds: most tests do without."""
+    if "compiler" not in request.node.name:
+        monkeypatch.setattr(doctor, "PROBE", "")
+
+
+def test_this_installation_is_healthy_and_has_a_compiler(capsys: Capture) -> None:
     code, found = examined(capsys)
+    assert found["compiler"][0] in ("ok", "note")
     assert code == 0
     assert found["python"][0] == found["fairbai"][0] == found["numpy"][0] == found["numba"][0] == "ok"
     assert found["fairbai"][1].startswith(f"{fb.__version__}, ")
     assert found["cores"][1].endswith("for this process")
-    assert found["solver"][0] in ("ok", "note")
+    assert found["solver"][0] == "ok"
     assert found["solver"][1].startswith("right after ")
     assert "database" not in found
 
@@ -175,6 +185,41 @@ def test_cache_that_is_warm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     status, found = doctor._cache()
     assert status == "note"
     assert "cannot be written" in found
+
+
+def test_cache_with_kernels_that_failed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As long as they are not tried again."""
+    monkeypatch.setattr("fairbai.compiling.cache.CACHE_DIRECTORY", tmp_path)
+    monkeypatch.setattr("fairbai.compiling.requests.FOLDER", tmp_path)
+    failed = tmp_path / "solve-0123.failed"
+    failed.write_text("solve could not be compiled (OSError: full)\nTraceback ...")
+    found = f"solve could not be compiled (OSError: full): see {tmp_path}, which can be deleted once that is mended"
+    assert doctor._cache() == ("wrong", found)
+    os.utime(failed, (0, 0))
+    assert doctor._cache()[0] == "note"
+
+
+@pytest.mark.slow_without_jit
+def test_compiler_that_does_not_work(tmp_path: Path) -> None:
+    """Loudly: with the exit code, the reason, and what to do."""
+    done = subprocess.run(
+        [sys.executable, "-m", "fairbai", "doctor", "--json"],
+        env={**os.environ, **broken_numba(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    (check,) = (check for check in json.loads(done.stdout)["checks"] if check["check"] == "compiler")
+    assert check["status"] == "wrong"
+    assert check["found"].startswith(
+        f"half_sum {REASON}. Without it everything is some 100 times slower. Install numba"
+    )
+
+
+def test_compiler_that_is_turned_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairbai.compiling.mode.MODE", "off")
+    found = "FAIRBAI_JIT or NUMBA_DISABLE_JIT turns it off: everything is some 100 times slower"
+    assert doctor._compiler() == ("note", found)
 
 
 def test_solver_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ import pytest
 from fairbai.compiling import requests
 from fairbai.compiling.requests import name_of
 from fairbai.compiling.waiting import Clock
+from tests.compiling.broken import REASON, broken_numba
 from tests.processes import run_python
 
 pytestmark = pytest.mark.slow_without_jit
@@ -129,6 +130,20 @@ print(len(deaths), requests._client.gave_up, tier())
     assert (gave_up, tier) == ("True", "python")
 
 
+def test_kernel_that_cannot_be_compiled_is_said_once(cache: Path, tmp_path: Path) -> None:
+    """The experiment goes on in Python; a second process, which finds the failure, says it, too."""
+    failing = EXPERIMENT + "from fairbai.compiling import requests\nwhile not requests.trouble(): play(1)\nplay(50)\n"
+    for program in (failing, failing.replace("not requests.trouble()", "time.process_time() < 0")):
+        command = [sys.executable, "-c", program + "print(tier())"]
+        environment = {**os.environ, **broken_numba(tmp_path)}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=True)
+        assert done.stdout == "python\n"
+        (line,) = done.stderr.splitlines()
+        assert line.startswith("Kernels are not compiled, and run some 100 times slower: ")
+        assert REASON in line
+        assert line.endswith(". Try `fairbai doctor`.")
+
+
 def test_directory_that_cannot_be_written_means_python(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
@@ -219,9 +234,9 @@ print(before, requests.ask(kernel.function, signature), failed.exists())
 
 @pytest.mark.parametrize(("code", "starts"), [(0, 10), (-signal.SIGKILL, requests.STARTS)])
 def test_compilers_that_had_nothing_more_to_do_are_not_counted(
-    code: int, starts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    code: int, starts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A process that lives long may need a new kernel every day; only if compilers keep dying it gives up."""
+    """A process that lives long may need a new kernel every day; only if compilers keep dying it gives up, aloud."""
     started: list[None] = []
 
     def start() -> Mock:
@@ -236,5 +251,20 @@ def test_compilers_that_had_nothing_more_to_do_are_not_counted(
     hope = [requests.ask(name_of, (number,)) for number in range(10)]
     assert len(started) == starts
     assert hope == [number < starts for number in range(10)]
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == (starts < 10)
+    assert all("the compiler ended 3 times before it was done" in one for one in said)
     assert requests._client.hold is not None
     os.close(requests._client.hold)
+
+
+def test_directory_that_cannot_be_written_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(requests, "_client", requests._Client())
+    monkeypatch.setattr(requests, "FOLDER", tmp_path / "file" / "requests")
+    assert not requests.ask(name_of, ())
+    assert not requests.ask(name_of, ())
+    (record,) = caplog.records
+    assert f"the compiler cannot be asked in {tmp_path / 'file' / 'requests'} (Not a directory)" in record.getMessage()

@@ -51,7 +51,7 @@ def test_first_answers_come_from_python(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_log_says_once_when_they_are_compiled(caplog: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warming.requests, "gave_up", lambda: False)
+    monkeypatch.setattr(warming.requests, "trouble", lambda: None)
     said, noted = watched(caplog, monkeypatch, ["python", "python", "python", "compiled"])
     assert said == [
         "kernels run as Python while they are being compiled in the background",
@@ -61,9 +61,9 @@ def test_log_says_once_when_they_are_compiled(caplog: Log, monkeypatch: pytest.M
 
 
 def test_log_says_that_they_never_will_be(caplog: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warming.requests, "gave_up", lambda: True)
+    monkeypatch.setattr(warming.requests, "trouble", lambda: "the disk is full")
     said, noted = watched(caplog, monkeypatch, ["python", "python"])
-    assert said[-1].startswith("kernels stay Python: the compiler does not work; look into ")
+    assert said[-1] == "kernels stay Python: the disk is full"
     assert noted == [False]
 
 

@@ -2,7 +2,9 @@
 
 import argparse
 import os
+import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +27,11 @@ The status of a check is ok, note (it works, but you may want to know) or wrong.
 OLDEST_PYTHON = (3, 11)
 DEVELOPMENT = ("bench", "dev", "docs")  # extras for work on fairbai itself
 WIDTH = 64  # of the last column
+PROBE = "import sys; from fairbai.kernels import probe; sys.exit(probe.try_out())"
+PATIENCE = 300.0  # seconds for compiling a small kernel, which takes a few
+ADVICE = (
+    "Install numba and llvmlite anew, in versions that fit; `FAIRBAI_JIT=wait fairbai solve --means 1 0` has details."
+)
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,7 @@ def examine(database: str | None = None) -> Iterator[Check]:
             yield _extra(extra, packages)
     yield Check("cores", "ok", f"{_cores()} of {os.cpu_count()} for this process")
     yield _guarded("kernel cache", _cache)
+    yield _guarded("compiler", _compiler)
     yield _guarded("solver", _solver)
     if database is not None:
         yield from _database(database)
@@ -121,8 +129,11 @@ def _cores() -> int:
 
 
 def _cache() -> tuple[str, str]:
+    from fairbai.compiling import requests
     from fairbai.compiling.cache import CACHE_DIRECTORY
 
+    if failures := requests.failures():
+        return "wrong", f"{'; '.join(failures)}: see {requests.FOLDER}, which can be deleted once that is mended"
     files = kept_kernels()
     size = sum(file.stat().st_size for file in files) / 1e6
     state = f"{len(files)} kernels, {size:.0f} MB" if files else "empty: kernels run as Python until they are compiled"
@@ -132,10 +143,24 @@ def _cache() -> tuple[str, str]:
     return "ok" if files else "note", f"{CACHE_DIRECTORY}, {state}"
 
 
+def _compiler() -> tuple[str, str]:
+    """Compile a small kernel as all are compiled: in another process, for a cache, from which it is loaded."""
+    from fairbai.compiling.mode import MODE, OFF
+
+    if MODE == OFF:
+        return "note", "FAIRBAI_JIT or NUMBA_DISABLE_JIT turns it off: everything is some 100 times slower"
+    with tempfile.TemporaryDirectory(prefix="fairbai-doctor-", ignore_cleanup_errors=True) as cache:
+        variables = {**os.environ, "FAIRBAI_CACHE_DIR": cache, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        command, start = [sys.executable, "-c", PROBE], time.perf_counter()
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=PATIENCE)
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        return "wrong", f"{said}. Without it everything is some 100 times slower. {ADVICE}"
+    return "ok", f"compiled a small kernel in {time.perf_counter() - start:.1f} s"
+
+
 def _solver() -> tuple[str, str]:
     """Solve a question with a known answer: two Gaussian arms whose means differ by 1 have the time 8."""
-    import numba
-
     from fairbai import Instance, solve
 
     start = time.perf_counter()
@@ -143,8 +168,6 @@ def _solver() -> tuple[str, str]:
     seconds = time.perf_counter() - start
     if abs(found - 8.0) > 1e-9:
         return "wrong", f"a characteristic time that is 8 came out as {found!r}"
-    if vars(numba.config)["DISABLE_JIT"]:
-        return "note", f"right after {seconds:.2f} s, but NUMBA_DISABLE_JIT is set: everything is some 100 times slower"
     return "ok", f"right after {seconds:.2f} s"
 
 

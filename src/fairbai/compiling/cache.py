@@ -1,8 +1,8 @@
 """Where compiled kernels are kept between processes.
 
 Numba would name what it keeps by the path and the time of the source file. Here the name of the directory is a hash of
-all sources that matter, so that every copy of the same version shares one cache, wherever it is installed, and a kernel
-that calls into a file that has changed is never used.
+all sources that matter and of Numba's version, so that every copy of the same version shares one cache, wherever it is
+installed, and a kernel that calls into a file that has changed is never used.
 """
 
 import atexit
@@ -16,14 +16,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
 PACKAGE = Path(__file__).parents[1]
 
 
 def _sources_hash() -> str:
-    """Hash of all kernel sources, and of what compiles them."""
-    digest = hashlib.sha256()
+    """Hash of all kernel sources and of what compiles them: versions of Numba share neither kernels nor failures."""
+    digest = hashlib.sha256(numba.__version__.encode())
     for folder in (PACKAGE / "kernels", PACKAGE / "compiling"):
         for path in sorted(folder.rglob("*.py")):
             digest.update(path.read_bytes())

@@ -89,9 +89,10 @@ def _compile(request: Path, more: int) -> None:
             raise OSError("the compiled kernel could not be written")
     except FileNotFoundError:  # somebody has emptied the cache
         return
-    except Exception:
+    except Exception as error:
         traceback.print_exc()
-        requests.write_whole(failed, traceback.format_exc().encode())
+        what = f"{request.stem.rpartition('-')[0]} could not be compiled ({type(error).__name__}: {error}"
+        requests.write_whole(failed, f"{what.splitlines()[0]})\n{traceback.format_exc()}".encode())
     request.unlink(missing_ok=True)
 
 

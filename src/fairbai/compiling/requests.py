@@ -7,6 +7,7 @@ that there is only one of it, and every process that may still need it shares th
 
 import hashlib
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -41,10 +42,12 @@ class _Client:
     compiler: "subprocess.Popen[bytes] | None" = None
     starts: int = 0
     gave_up: bool = fcntl is None
+    trouble: str | None = "this system has no file locks" if fcntl is None else None
 
 
 _client = _Client()
 _guard = threading.Lock()
+log = logging.getLogger("fairbai")
 
 
 def name_of(function: Callable[..., Any], signature: tuple[Any, ...]) -> str:
@@ -60,14 +63,36 @@ def ask(function: Callable[..., Any], signature: tuple[Any, ...]) -> bool:
             return False
         try:
             return _ask(function, signature)
-        except OSError:  # nothing can be written here, or no process started
+        except OSError as error:  # nothing can be written here, or no process started
             _client.gave_up = True
-            return False
+            return _no_hope(f"the compiler cannot be asked in {FOLDER} ({error.strerror})")
 
 
-def gave_up() -> bool:
-    """Whether this process has stopped asking: nothing can be written, or the compiler keeps dying."""
-    return _client.gave_up
+def _no_hope(trouble: str) -> bool:
+    """Say what went wrong, the first time; returns False."""
+    if _client.trouble is None:
+        _client.trouble = trouble
+        log.warning("Kernels are not compiled, and run some 100 times slower: %s. Try `fairbai doctor`.", trouble)
+    return False
+
+
+def trouble() -> str | None:
+    """Why a kernel that this process asked for could not be compiled; None as long as nothing went wrong."""
+    return _client.trouble
+
+
+def failures() -> list[str]:
+    """What could not be compiled by any process, and is not tried again yet: one sentence per kernel."""
+    return [_sentence(file) for file in sorted(FOLDER.glob("*" + FAILED)) if _is_recent(file)]
+
+
+def _is_recent(failed: Path) -> bool:
+    return time.time() - failed.stat().st_mtime < RETRY
+
+
+def _sentence(failed: Path) -> str:
+    """The first line of what the compiler wrote; the rest is for developers."""
+    return failed.read_text().partition("\n")[0]
 
 
 def _ask(function: Callable[..., Any], signature: tuple[Any, ...]) -> bool:
@@ -75,8 +100,8 @@ def _ask(function: Callable[..., Any], signature: tuple[Any, ...]) -> bool:
     name = name_of(function, signature)
     failed = FOLDER / (name + FAILED)
     if failed.exists():
-        if time.time() - failed.stat().st_mtime < RETRY:
-            return False
+        if _is_recent(failed):
+            return _no_hope(_sentence(failed))
         failed.unlink(missing_ok=True)
     if _client.hold is None:
         _client.hold = os.open(CLIENTS, os.O_RDWR | os.O_CREAT, 0o600)
@@ -89,7 +114,7 @@ def _ask(function: Callable[..., Any], signature: tuple[Any, ...]) -> bool:
             _client.starts = 0
         if _client.starts == STARTS:
             _client.gave_up = True
-            return False
+            return _no_hope(f"the compiler ended {STARTS} times before it was done; {LOG} may say why")
         _client.starts += 1
         _client.compiler = _start()
     return True

@@ -2,6 +2,7 @@
 
 from typing import Any, Literal
 
+from fairbai.compiling import requests
 from fairbai.compiling.mode import MODE, OFF
 
 Tier = Literal["compiled", "python", "off"]
@@ -21,6 +22,7 @@ def tier() -> Tier:
         return "off"
     for (_, signature), dispatcher in list(_awaited.items()):
         if signature not in dispatcher.overloads and not dispatcher.load(signature):
+            requests.ask(dispatcher.py_func, signature)  # again: it may have failed, or the compiler may have died
             return "python"
         _awaited.pop((id(dispatcher), signature), None)
     return "compiled"

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable
 
 from fairbai.compiling import requests
-from fairbai.compiling.cache import CACHE_DIRECTORY
 from fairbai.compiling.mode import MODE, OFF
 from fairbai.compiling.tier import tier
 from fairbai.identifier.rehearsal import rehearse, rehearse_drawn
@@ -37,7 +36,7 @@ async def watch(note: Callable[[bool], None]) -> None:
     if await asyncio.to_thread(tier) == "python":
         log.info("kernels run as Python while they are being compiled in the background")
         if not await _compiled():
-            log.warning("kernels stay Python: the compiler does not work; look into %s", CACHE_DIRECTORY)
+            log.warning("kernels stay Python: %s", requests.trouble())
             return
     note(True)
     log.info("kernels are compiled; requests run at full speed")
@@ -46,7 +45,7 @@ async def watch(note: Callable[[bool], None]) -> None:
 async def _compiled() -> bool:
     """Wait until the kernels are compiled; returns False if they never will be."""
     while await asyncio.to_thread(tier) == "python":
-        if requests.gave_up():
+        if requests.trouble():
             return False
         await asyncio.sleep(PAUSE)
     return True
