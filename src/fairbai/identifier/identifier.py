@@ -3,13 +3,13 @@
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
-from fairbai.experiment.drawn_trials import checked_open_trials
+from fairbai.experiment.drawn_trials import OrderedTrials, checked_open_trials
 from fairbai.experiment.linear import experiment_of
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import Settling, checked_settling
 from fairbai.identifier import asking, batches, ending, snapshot, telling, units
 from fairbai.identifier.oversight import Oversight
-from fairbai.identifier.trials import Trial
+from fairbai.identifier.trials import Trial, tag_of
 from fairbai.problems.checks import Array, Numbers, confidence, whole
 from fairbai.problems.configured import Form
 from fairbai.problems.labels import labels_of
@@ -52,7 +52,8 @@ class Identifier(Oversight):
         look_every: A decision is made only when the number of counted rewards is a multiple of it, such as a week's
             trials; 0 is only when ``look`` is called.
         hold_trials: For ``DesignBased``, whether trials are held here until all before them have a reward. Otherwise
-            the caller keeps them, with their probabilities, and tells them in the order of assignment.
+            the caller keeps them, as ``ask_trial`` returned them, and tells them in the order of assignment; a trial
+            with another arm or probability is refused.
         tolerance: How far from the best the answer may be: in the unit of the rewards, such as 0.01, or in percent of
             the best, such as "10%" (the means must then be positive). Arms that are as good as equal then end the
             experiment, too. By default the answer is the best arm itself.
@@ -186,7 +187,9 @@ class Identifier(Oversight):
     def _assign_trial(self, available: Array | None) -> Trial:
         number, decided = self.trials, self.decided
         arm = self.procedure.assign(available)
-        return Trial(number, self.arms[arm], None if decided else self._experiment.drawn_with(arm))
+        chance = None if decided else self._experiment.drawn_with(arm)
+        kept = isinstance(self.procedure.open_trials, OrderedTrials)  # by the caller
+        return Trial(number, self.arms[arm], chance, tag_of(self.seed, number, arm, chance) if kept else None)
 
     def _check_running(self) -> None:
         if not self.procedure.assigns:
@@ -209,7 +212,10 @@ class Identifier(Oversight):
         with self._lock:
             indices = [self._known(one.arm if isinstance(one, Trial) else one) for one in told]
             values = [self._experiment.family.value(value) for value in rewards]
-            if (opened := self.procedure.open_trials) is not None:
+            if isinstance(opened := self.procedure.open_trials, OrderedTrials):
+                telling.check_kept(self.procedure, opened, self.seed, told, indices)
+                telling.count_next(self.procedure, opened, indices, values, [one.probability for one in told])
+            elif opened is not None:
                 telling.hold(self.procedure, opened, told, indices, values)
             else:
                 telling.check_pending(self._experiment.state, self.arms, indices)

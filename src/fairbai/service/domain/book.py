@@ -8,9 +8,11 @@ from typing import Any, Self, cast
 
 import numpy as np
 
+from fairbai.experiment.drawn_trials import OrderedTrials
 from fairbai.identifier import Identifier, Trial
 from fairbai.identifier.ending import check_switch
 from fairbai.identifier.snapshot import changing
+from fairbai.identifier.telling import count_next
 from fairbai.problems.families import Bernoulli, Bounded
 from fairbai.service.domain.configs import completed, fixed, identifier_of
 from fairbai.service.domain.encoding import decode, encode
@@ -180,11 +182,12 @@ class Book(Record):
 
     def sum_next(self, drawn: list[tuple[int, float | None]], rewards: list[float]) -> None:
         """Count the next tickets in the order of assignment: their arms, probabilities and rewards."""
-        first = self.identifier.trials - self.identifier.open_trials
-        trials = [Trial(number, arm, chance) for number, (arm, chance) in enumerate(drawn, first)]
-        self.identifier.tell(trials, rewards)
-        self.summed += len(trials)
-        self._counted(len(trials))
+        procedure, family = self.identifier.procedure, self.identifier.family
+        assert isinstance(procedure.open_trials, OrderedTrials)
+        arms, chances = [arm for arm, _ in drawn], [chance for _, chance in drawn]
+        count_next(procedure, procedure.open_trials, arms, [family.value(reward) for reward in rewards], chances)
+        self.summed += len(drawn)
+        self._counted(len(drawn))
 
     def publish(self, version: int, trials: int, seed: str | None, at: float, until: float | None) -> dict[str, Any]:
         """A policy by which trials are assigned elsewhere from now on; in older logs it has no seed and no end."""
