@@ -227,7 +227,7 @@ def test_trials_that_the_caller_keeps_must_be_of_the_arm_that_was_drawn() -> Non
     ident = drawn(hold_trials=False)
     trial = ident.ask_trial()
     other = "b" if trial.arm == "a" else "a"
-    with pytest.raises(ValueError, match="^trial 0 must be what ask_trial returned"):
+    with pytest.raises(ValueError, match=r"^trial 0 must be what ask_trial returned"):
         ident.tell(dataclasses.replace(trial, arm=other), 1.0)
     assert ident.procedure.doubts.ratio is not None
     assert ident.procedure.doubts.ratio.trials == 0

@@ -110,7 +110,9 @@ class Tally:
             raise ValueError(f"window must be a positive number of seconds, got {window!r}")
         self.window, self.silence = float(window), _finite("silence", silence)
         self._policy = policy
-        self._open: dict[str, tuple[str, float, float]] = {}  # of every unit: its arm, the end of its window, its reward
+        self._open: dict[
+            str, tuple[str, float, float]
+        ] = {}  # of every unit: its arm, the end of its window, its reward
 
     @property
     def open(self) -> int:
