@@ -199,7 +199,7 @@ class Book(Record):
         policy |= {} if seed is None else {"seed": seed}
         policy |= {} if until is None else {"until": until}
         policy |= {} if draws else {"begun": self.identifier.trials}
-        if self.drawn and self.report_after is not None and until is not None:
+        if self.drawn and not self.decided and self.report_after is not None and until is not None:
             policy |= {"counted_at": self.queue.publish(until + self.report_after), "tickets": self.tickets}
         self.policies = [*([] if draws else self.valid_policies(at)), policy]
         return policy
