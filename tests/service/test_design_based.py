@@ -337,7 +337,8 @@ def test_page_summary_and_audit_say_what_is_proved(client: Local) -> None:
     assert "with 90 % confidence, however rewards changed over time" in sentence
     promise = client.get(f"{at}/audit").json()["promise"]
     assert promise["proved"]
-    assert "(proved, however the rewards change over time)" in promise["sentences"][0]
+    condition = "if what a trial counts as does not depend on arms drawn after it"
+    assert f"(proved, however the rewards change over time, {condition})" in promise["sentences"][0]
     assert fb.stopping.DesignBased.estimand in promise["sentences"][0]
     figures = client.get(f"{at}/figures").json()["figures"]
     assert list(figures) == ["shares", "means", "averages", "evidence", "trials"]
@@ -425,15 +426,24 @@ def test_batches_that_come_late_are_no_evidence(client: Local, monkeypatch: pyte
     """But people have seen their arms, and so they count for the floors."""
     clock, at, rng = Clock(client, monkeypatch), create(client, **DRAWN, report_after=60.0), random.Random(9)
     policy = client.get(f"{at}/policy").json()
+    reported(client, at, batch("early", policy, rng, 20))
+    findings = " ".join(client.get(f"{at}/audit").json()["findings"])
+    assert "The batches of a policy are counted as one, at a time that was fixed when it was published." in findings
+    assert "20 trials in batches wait, the first until " in findings
     clock.forward(121.0)
+    audit = client.get(f"{at}/audit").json()
+    assert "nor on what it holds whether a batch comes in time)" in audit["promise"]["sentences"][0]
+    assert "wait" not in " ".join(audit["findings"])
     answer = reported(client, at, form := batch("late", policy, rng, 30))
     assert (answer["accepted"], answer["counted"], answer["counted_at"]) == (30, 0, policy["counted_at"])
     assert reported(client, at, form)["counted"] == 0
     status = client.get(at).json()
-    assert (status["trials"], status["observed"], status["pending"], status["expired"]) == (30, 0, 0, 30)
+    assert (status["trials"], status["observed"], status["pending"], status["expired"]) == (50, 20, 0, 30)
     assert (status["late"], status["held"]) == (30, 0)
+    findings = client.get(f"{at}/audit").json()["findings"]
+    assert "30 trials came in batches after that, and are no evidence." in findings
     lines = [json.loads(line) for line in client.get(f"{at}/events?format=ndjson").text.splitlines()]
-    assert [line["late"] for line in lines if line["kind"] == "batch"] == [True] * 3
+    assert [line["late"] for line in lines if line["kind"] == "batch"] == [None] * 3 + [True] * 3
     assert differences(tmp_path) == [[]]
 
 

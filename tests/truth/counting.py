@@ -138,7 +138,9 @@ def dropped() -> Figure:
 
 def misled_by_the_caller(seed: int, change: str) -> bool:
     """Whether a trial that is not what was drawn is refused, and what was drawn is then taken."""
-    ident = fb.Identifier(["a", "b"], 0.05, "bernoulli", rates=0.3, stopping="design_based", seed=seed, hold_trials=False)
+    ident = fb.Identifier(
+        ["a", "b"], 0.05, "bernoulli", rates=0.3, stopping="design_based", seed=seed, hold_trials=False
+    )
     trial: fb.Trial = ident.ask_trial()
     other = "b" if trial.arm == "a" else "a"
     wrong_ones = {"probability": {"probability": None}, "arm": {"arm": other}, "share": {"probability": 0.31}}

@@ -48,7 +48,8 @@ class Identifier(Oversight):
             were assigned, and then counted, in the order of assignment. By default rewards are counted when they are
             told.
         silence: What a trial counts as that has no reward when it reaches that age: 0 where only successes are told.
-            None means that its reward is lost. A reward that is told even later is not counted.
+            None means that its reward is lost. A reward that is told even later is not counted. Whether a reward is
+            told in time must not depend on arms drawn after its trial.
         look_every: A decision is made only when the number of counted rewards is a multiple of it, such as a week's
             trials; 0 is only when ``look`` is called.
         hold_trials: For ``DesignBased``, whether trials are held here until all before them have a reward. Otherwise
@@ -258,7 +259,8 @@ class Identifier(Oversight):
         and so are refused with ``report_after``.
 
         With ``DesignBased`` each of the trials must have been drawn, independently of the others, with the same
-        probabilities, which ``policy`` gave before; which batch is told next must not depend on its rewards.
+        probabilities, which ``policy`` gave before; and which batch is told next, and when, must not depend on its
+        rewards, nor on its arms. So tell the batches of several nodes that followed the same policy as one: their sums.
 
         Args:
             pulls: The trials of every arm.
