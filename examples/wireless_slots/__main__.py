@@ -1,15 +1,16 @@
 """Carriers of a base station share one experiment: `python -m examples.wireless_slots`; see README.md."""
 
 import argparse
-import itertools
+import time
 from contextlib import nullcontext
+from datetime import UTC, datetime
 from typing import Any
 
 import gymnasium
 
 from examples.own_service import service
 from fairbai import environments
-from fairbai.client import Client, Tally, assign
+from fairbai.client import Client, ExperimentOverError, Tally
 
 TARGET = 1.5  # the throughput of a slot that its packet needs
 FLOOR = 0.04  # of the slots, for each of the ten UEs
@@ -17,6 +18,7 @@ DELTA = 0.05
 CARRIERS = 3
 SLOTS = 200  # of a carrier between two reports
 EPOCH = "0.2"  # seconds for which a policy stays the same; a service that runs has its own
+WAIT = 0.5  # seconds after it in which carriers may report
 
 
 class Carrier:
@@ -29,30 +31,41 @@ class Carrier:
 
     def schedule(self, policy: dict[str, Any]) -> Tally:
         """One period: whose slot it is follows from the policy and the number of the slot, so all UEs know it, too."""
-        tally = Tally(policy)
+        tally = Tally(policy, window=1)  # the clock of a carrier counts slots, and a packet is decoded in its own
         for _ in range(SLOTS):
             self.slot += 1
-            ue = assign(policy, f"carrier {self.number}, slot {self.slot}")
+            slot = f"carrier {self.number}, slot {self.slot}"
+            ue = tally.assign(slot, at=self.slot)
             _, throughput, _, _, _ = self.env.step(policy["arms"].index(ue))
-            tally.add(ue, float(throughput >= TARGET))
+            tally.tell(slot, float(throughput >= TARGET), at=self.slot)
         return tally
+
+
+def policy_of(client: Client, experiment: str) -> dict[str, Any] | None:
+    """The policy of the present epoch, the same for all carriers; None once the experiment has stopped."""
+    try:
+        return client.policy(experiment, trials=CARRIERS * SLOTS)
+    except ExperimentOverError:
+        return None
 
 
 def run(url: str, key: str, seed: int) -> dict[str, Any]:
     """Schedule until every UE has its floor and the best is known; returns the last status."""
     cell = environments.WirelessCell.paper(fading=environments.Rayleigh())
     carriers = [Carrier(cell, number, seed) for number in range(CARRIERS)]
-    form = {"family": "bernoulli", "stopping": "design_based", "floors": FLOOR}
+    form = {"family": "bernoulli", "stopping": "design_based", "floors": FLOOR, "report_after": WAIT}
     with Client(url, key) as client:
         experiment = client.create("slots", [f"UE {ue}" for ue in range(cell.ues)], DELTA, **form)
         print(f"Experiment {experiment}: {cell.ues} UEs, {CARRIERS} carriers, a report every {SLOTS} slots of each.")
-        reports, answer = 0, None
-        for carrier in itertools.cycle(carriers):
-            if answer is not None and answer.stopped:
-                break
-            policy = client.policy(experiment, trials=CARRIERS * SLOTS)  # the same for all of them in an epoch
-            answer = client.report(experiment, **carrier.schedule(policy).batch())
-            reports += 1
+        reports = 0
+        while (policy := policy_of(client, experiment)) is not None:
+            for carrier in carriers:
+                batch = carrier.schedule(policy).batch(at=carrier.slot + 1)
+                assert batch is not None
+                client.report(experiment, **batch)
+                reports += 1
+            counted_at = datetime.fromisoformat(policy.get("counted_at", policy["until"]))
+            time.sleep(max(0.0, (counted_at - datetime.now(UTC)).total_seconds()))  # they count together then
         status = client.status(experiment)
     show(status, reports)
     return status

@@ -60,7 +60,7 @@ class Behind(Server):
 
     def launch(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-c", BEHIND, str(self.directory / "behind")]
-        command += ["serve", "--database", self.url, "--port", str(self.port)]
+        command += ["serve", "--database", self.url, "--port", str(self.port), "--policy-seconds", "1"]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.directory)
         return self._process

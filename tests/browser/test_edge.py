@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
-from fairbai.client import Tally, assign
+from fairbai.client import assign
 from tests.browser.visitor import Site
 from tests.client.units import many_units
 
 pytestmark = pytest.mark.system
 ARMS = ["b", "10", "2"]  # which JavaScript would put into another order
+WAIT = 3.0  # seconds until batches are counted, after the epoch of their policy
 ASSIGN = """async ([policy, units]) => {
   const { assign } = await import("/static/edge.js");
   return units.map((unit) => assign(policy, unit));
 }"""
 REPORT = """async ([policy, units, experiment, key]) => {
-  const { assign, Tally } = await import("/static/edge.js");
-  const tally = new Tally(policy);
-  for (const unit of units) tally.add(assign(policy, unit), unit.length % 2);
+  const { Tally } = await import("/static/edge.js");
+  const tally = new Tally(policy, 1, 1);
+  for (const unit of units) tally.assign(unit, 0); // whose windows are over since 1970
   const answers = [];
   for (const attempt of [1, 2]) answers.push(await tally.report(location.origin, experiment, key));
   return answers;
@@ -28,7 +30,8 @@ REPORT = """async ([policy, units, experiment, key]) => {
 
 
 def begin(site: Site, name: str) -> str:
-    return site.client.create(name, ARMS, 1e-9, family="bernoulli", stopping="design_based", floors=0.2)
+    wait = {"report_after": WAIT, "silence": 0.0}
+    return site.client.create(name, ARMS, 1e-9, family="bernoulli", stopping="design_based", floors=0.2, **wait)
 
 
 def test_chromium_assigns_the_same_arms_and_reports_them(site: Site) -> None:
@@ -40,7 +43,7 @@ def test_chromium_assigns_the_same_arms_and_reports_them(site: Site) -> None:
     assert page.evaluate(ASSIGN, [policy, units]) == arms
     answers = page.evaluate(REPORT, [policy, units, experiment, site.key("writer")])
     assert [answer["counted"] for answer in answers] == [10_000, 0]
-    status = site.client.status(experiment)
+    status = counted(site, experiment)
     assert [arm["observed"] for arm in status["arms"]] == [arms.count(arm) for arm in ARMS]
     visitor.check()
 
@@ -62,6 +65,14 @@ def test_the_page_says_whether_arms_come_as_drawn(site: Site) -> None:
 
 
 def report(site: Site, experiment: str, pulls: dict[str, int]) -> None:
-    """A batch with these trials of every arm, whatever its policy is."""
-    batch: dict[str, Any] = Tally(site.client.policy(experiment)).batch()
-    site.client.report(experiment, **{**batch, "pulls": pulls})
+    """A batch with these trials of every arm, whatever its policy is; then wait until it is counted."""
+    policy, sums = site.client.policy(experiment), dict.fromkeys(pulls, 0.0)
+    site.client.report(experiment, batch=policy["seed"], pulls=pulls, sums=sums, policy=policy["version"])
+    counted(site, experiment)
+
+
+def counted(site: Site, experiment: str) -> dict[str, Any]:
+    """The status once no batch waits."""
+    while "waiting" in (status := site.client.status(experiment)):
+        time.sleep(0.1)
+    return status

@@ -7,6 +7,7 @@ import math
 import random
 import re
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,9 @@ import {{ readFileSync }} from "node:fs";
 globalThis.crypto ??= webcrypto; // before Node 19
 const {{ policy, units, vectors, wrong }} = JSON.parse(readFileSync({data}));
 const thrown = (call) => {{ try {{ call(); return ""; }} catch (error) {{ return error.message; }} }};
-const tally = new Tally(policy, "one");
+const tally = new Tally(policy, 10, 0.25);
 Object.defineProperty(Object.getPrototypeOf(crypto), "randomUUID", {{ value: undefined }}); // as over plain HTTP
-for (const reward of [0.5, 2]) tally.add(policy.arms[0], reward);
+const told = {story}.map(([call, ...given]) => tally[call](...given));
 console.log(JSON.stringify({{
   arms: units.map((unit) => assign(policy, unit)),
   vectors: vectors.map((unit) => uniform(policy.seed, unit)),
@@ -36,10 +37,11 @@ console.log(JSON.stringify({{
   refused: [
     ...["", "\\ud800", 7].map((unit) => thrown(() => assign(policy, unit))),
     ...wrong.map((probabilities) => thrown(() => assign({{ ...policy, probabilities }}, "a"))),
-    thrown(() => tally.add("nobody", 1)), thrown(() => tally.add(policy.arms[0], NaN)),
+    thrown(() => tally.tell("a", NaN)), thrown(() => new Tally(policy, 0)), thrown(() => new Tally(policy)),
+    thrown(() => new Tally(policy, 1, NaN)),
   ],
-  form: tally.form,
-  names: [1, 2].map(() => new Tally(policy).form.batch),
+  told,
+  open: tally.open,
 }}));
 """
 
@@ -96,32 +98,79 @@ def test_shares_are_the_probabilities_and_seeds_are_independent() -> None:
         assert stats.chi2_contingency(both).pvalue > 1e-4
 
 
-def test_tally() -> None:
-    tally = Tally(policy({"x": 0.5, "y": 0.5}), "node 7")
-    for arm, reward in (("x", 0.5), ("x", 2.0), ("y", 1.0)):
-        tally.add(arm, reward)
-    assert tally.trials == 3
-    with pytest.raises(ValueError, match=r"arm must be one of \['x', 'y'\], got 'z'"):
-        tally.add("z", 1.0)
-    with pytest.raises(ValueError, match="reward must be a finite number, got inf"):
-        tally.add("x", math.inf)
-    expected = {
-        "batch": "node 7",
-        "pulls": {"x": 2, "y": 1},
-        "sums": {"x": 2.5, "y": 1.0},
-        "squares": {"x": 4.25, "y": 1.0},
-        "policy": 3,
-        "seed": SEED,
-    }
-    assert tally.batch() == tally.batch() == expected
-    with pytest.raises(RuntimeError, match="this tally was reported: begin another one"):
-        tally.add("x", 1.0)
-    assert Tally(policy({"x": 1.0})).name != Tally(policy({"x": 1.0})).name
+STORY: list[list[Any]] = [  # of a tally with a window of 10 seconds; as both languages tell it
+    ["assign", "a", 0.0],
+    ["assign", "user-7", 1.0],
+    ["tell", "a", 1.0, 2.0],
+    ["tell", "nobody", 1.0, 2.0],
+    ["assign", "a", 3.0],  # who comes back keeps the place
+    ["batch", 9.9],  # whatever is known, no window is over
+    ["tell", "a", 2.0, 9.9],  # the last word
+    ["tell", "a", 9.0, 10.0],  # its window is over
+    ["batch", 10.5],
+    ["batch", 10.5],
+    ["assign", "Müller", 11.0],
+    ["tell", "user-7", 9.0, 11.0],
+    ["batch", 20.9],
+]
+
+
+def played(tally: Tally) -> list[Any]:
+    """What the calls of the story return, without the random names of batches."""
+    return [without_name(getattr(tally, call)(*given)) for call, *given in STORY]
+
+
+def without_name(answer: Any) -> Any:
+    return {name: part for name, part in answer.items() if name != "batch"} if isinstance(answer, dict) else answer
+
+
+def test_a_unit_counts_when_its_window_is_over_and_never_before() -> None:
+    tally = Tally(policy({"x": 0.5, "y": 0.5}), window=10.0, silence=0.25)  # a and Müller: x and y; user-7: y
+    first = {"pulls": {"x": 1, "y": 0}, "sums": {"x": 2.0, "y": 0.0}, "squares": {"x": 4.0, "y": 0.0}}
+    second = {"pulls": {"x": 0, "y": 1}, "sums": {"x": 0.0, "y": 0.25}, "squares": {"x": 0.0, "y": 0.0625}}
+    of = {"policy": 3, "seed": SEED}
+    expected = ["x", "y", True, False, "x", None, True, False, first | of, None, "y", False, second | of]
+    assert played(tally) == expected
+    assert tally.open == 1
+    rest = tally.batch(at=21.0)
+    assert rest is not None
+    assert (rest["pulls"], tally.open) == ({"x": 0, "y": 1}, 0)
+
+
+def test_every_batch_has_another_name() -> None:
+    tally = Tally(policy({"x": 1.0}), window=1.0)
+    batches = []
+    for unit in ("a", "b"):
+        tally.assign(unit, at=0.0)
+        batches.append(tally.batch(at=1.0))
+    assert len({one["batch"] for one in batches if one is not None}) == 2
+
+
+def test_the_clock_of_the_node_is_the_default() -> None:
+    tally = Tally(policy({"x": 1.0}), window=3600.0)
+    tally.assign("a")
+    assert tally.tell("a", 1.0)
+    assert tally.batch() is None
+    assert tally.batch(at=time.time() + 3601.0) is not None
+
+
+@pytest.mark.parametrize("window", [0.0, -1.0, math.inf, math.nan])
+def test_what_is_no_window(window: float) -> None:
+    with pytest.raises(ValueError, match=r"^window must be a positive number of seconds, got"):
+        Tally(policy({"x": 1.0}), window)
+
+
+def test_what_is_no_reward() -> None:
+    tally = Tally(policy({"x": 1.0}), 1.0)
+    with pytest.raises(ValueError, match=r"^reward must be a finite number, got inf$"):
+        tally.tell("a", math.inf)
+    with pytest.raises(ValueError, match=r"^silence must be a finite number, got nan$"):
+        Tally(policy({"x": 1.0}), 1.0, silence=math.nan)
 
 
 def test_the_module_is_small_and_complete() -> None:
     text = EDGE_JS.read_text()
-    assert len(text.encode()) <= 5120
+    assert len(text.encode()) <= 6144
     assert "import " not in text.replace("//   import ", "")
     assert not {"randomUUID", "subtle"} & set(re.findall(r"\w+", text))  # pages over plain HTTP have neither
 
@@ -134,7 +183,8 @@ def test_node_assigns_the_same_arms(tmp_path: Path) -> None:
     wrong = [{**one["probabilities"], "b": value} for value in (-0.13, 0.2)]
     data = {"policy": one, "units": units, "vectors": list(VECTORS), "wrong": wrong}
     (tmp_path / "data.json").write_text(json.dumps(data), encoding="utf-8")
-    script = NODE.format(module=json.dumps(str(EDGE_JS)), data=json.dumps(str(tmp_path / "data.json")))
+    places = {"module": str(EDGE_JS), "data": str(tmp_path / "data.json"), "story": STORY}
+    script = NODE.format(**{name: json.dumps(place) for name, place in places.items()})
     (tmp_path / "run.mjs").write_text(script, encoding="utf-8")
     command = [program("node", "nodejs"), str(tmp_path / "run.mjs")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
@@ -144,8 +194,6 @@ def test_node_assigns_the_same_arms(tmp_path: Path) -> None:
     assert found["vectors"] == [uniform(one["seed"], unit) for unit in VECTORS]
     assert found["published"] == "a129ca6149be45e5"
     assert all(found["refused"]), found["refused"]
-    tally = Tally(one, "one")
-    tally.add("b", 0.5)
-    tally.add("b", 2.0)
-    assert found["form"] == tally.batch()
-    assert len(set(found["names"])) == 2
+    tally = Tally(one, 10.0, 0.25)
+    assert [without_name(answer) for answer in found["told"]] == played(tally)
+    assert found["open"] == tally.open == 1

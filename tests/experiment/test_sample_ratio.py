@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import logging
@@ -223,14 +224,14 @@ def test_batches_that_are_not_as_drawn_are_doubted(caplog: pytest.LogCaptureFixt
     ]
 
 
-def test_trials_that_the_caller_keeps_may_be_of_another_arm() -> None:
-    ident, rng = drawn(hold_trials=False), np.random.default_rng(2)
-    while not ident.status().doubts and ident.trials < 3000:
-        shown = ["b" if rng.random() < 0.3 else one.arm for one in ident.ask_trial(20)]
-        numbers = range(ident.trials - 20, ident.trials)
-        ident.tell([fb.Trial(number, arm, 0.5) for number, arm in zip(numbers, shown, strict=True)], [1.0] * 20)
-    assert [doubt.kind for doubt in ident.status().doubts] == ["sample_ratio"]
-    assert ident.trials < 1000
+def test_trials_that_the_caller_keeps_must_be_of_the_arm_that_was_drawn() -> None:
+    ident = drawn(hold_trials=False)
+    trial = ident.ask_trial()
+    other = "b" if trial.arm == "a" else "a"
+    with pytest.raises(ValueError, match=r"^trial 0 must be what ask_trial returned"):
+        ident.tell(dataclasses.replace(trial, arm=other), 1.0)
+    assert ident.procedure.doubts.ratio is not None
+    assert ident.procedure.doubts.ratio.trials == 0
 
 
 def test_the_test_ends_with_the_decision() -> None:

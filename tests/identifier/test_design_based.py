@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from typing import Any
@@ -206,7 +207,13 @@ def test_trials_that_the_caller_keeps_badly() -> None:
     trial = ident.ask_trial()
     with pytest.raises(ValueError, match=r"^probability of arm .* must be from 0.2 to 1, got 0.1$"):
         ident.tell(fb.Trial(0, trial.arm, 0.1), 1)
-    ident.tell(trial, 1)
+    with pytest.raises(ValueError, match=r"^trial 0 must have the probability with which it was drawn, got None$"):
+        ident.tell(dataclasses.replace(trial, probability=None), 1)
+    other = next(arm for arm in ARMS if arm != trial.arm)
+    for changed in ({"arm": other}, {"probability": 0.5}, {"tag": None}):
+        with pytest.raises(ValueError, match=r"^trial 0 must be what ask_trial returned, with its tag, got arm"):
+            ident.tell(dataclasses.replace(trial, **changed), 1)
+    ident.tell(fb.Trial(**json.loads(json.dumps(dataclasses.asdict(trial)))), 1)  # as it was kept
     with pytest.raises(ValueError, match="trial 1 is the next to be told"):
         ident.tell(fb.Trial(1, "a", 0.5), 1)
     with pytest.raises(ValueError, match=r"^report_after and silence need hold_trials"):

@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
+import time
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from fairbai.service.http.app import Application, create_app
 from fairbai.service.storage.database import Database, open_database
 from fairbai.service.storage.keys import create_key
 from fairbai.service.storage.settings import ServerSettings
 from fairbai.service.storage.upgrades import upgrade
+from fairbai.service.writing.leases import sweep
 
 FORM: dict[str, Any] = {
     "name": "a test",
@@ -78,6 +81,21 @@ class Local:
 
     def post(self, path: str, **options: Any) -> httpx.Response:
         return self.request("POST", path, **options)
+
+
+class Clock:
+    """The time of a service, which a test sets forward."""
+
+    def __init__(self, client: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+        real, self.ahead, self._client = time.time, 0.0, client
+        monkeypatch.setattr(time, "time", lambda: real() + self.ahead)
+        client.app.service.writer._ledger._clock = time.time
+
+    def forward(self, seconds: float) -> None:
+        """Let time pass, and the service do what is due then."""
+        self.ahead += seconds
+        service = self._client.app.service
+        self._client.wait(sweep(service.database, service.writer))
 
 
 @contextmanager

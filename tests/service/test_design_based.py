@@ -16,13 +16,14 @@ from sqlalchemy import select
 import fairbai as fb
 from fairbai.client import calls
 from fairbai.service.domain import costs
+from fairbai.service.domain.encoding import timestamp
 from fairbai.service.domain.operations import Expire, Look
 from fairbai.service.reading import verify
 from fairbai.service.reading.earlier import count_differences
 from fairbai.service.storage.logs import whole_log
 from fairbai.service.storage.schema import experiments
 from tests.service.conftest import Start
-from tests.service.running import FORM, Local, address, ask, create, opened, running, tell
+from tests.service.running import FORM, Clock, Local, address, ask, create, opened, running, tell
 from tests.service.test_log import differences, expire
 
 LATER = 1e12  # seconds since 1970: every ticket is of age
@@ -336,7 +337,8 @@ def test_page_summary_and_audit_say_what_is_proved(client: Local) -> None:
     assert "with 90 % confidence, however rewards changed over time" in sentence
     promise = client.get(f"{at}/audit").json()["promise"]
     assert promise["proved"]
-    assert "(proved, however the rewards change over time)" in promise["sentences"][0]
+    condition = "if what a trial counts as does not depend on arms drawn after it"
+    assert f"(proved, however the rewards change over time, {condition})" in promise["sentences"][0]
     assert fb.stopping.DesignBased.estimand in promise["sentences"][0]
     figures = client.get(f"{at}/figures").json()["figures"]
     assert list(figures) == ["shares", "means", "averages", "evidence", "trials"]
@@ -361,36 +363,132 @@ def batch(name: str, policy: dict[str, Any] | None, rng: random.Random, trials: 
     return form if policy is None else {**form, "policy": policy["version"]}
 
 
-def test_batches_of_published_policies(tmp_path: Path) -> None:
+def reported(client: Local, at: str, form: dict[str, Any]) -> dict[str, Any]:
+    answer = client.post(f"{at}/batches", json=form)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def count(ident: fb.Identifier, policy: dict[str, Any], *forms: dict[str, Any]) -> None:
+    """Tell an identifier some batches of a policy as one."""
+    pulls, sums = ([sum(form[name][arm] for form in forms) for arm in MEANS] for name in ("pulls", "sums"))
+    ident.tell_batch(pulls, sums, probabilities=list(policy["probabilities"].values()))
+
+
+def test_batches_of_a_policy_count_as_one_in_the_order_of_policies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever node is first, also beyond a restart of the service."""
     ident, rng = identifier(), random.Random(8)
-    with running(address(tmp_path)) as client:
-        at = create(client, **DRAWN)
+    with running(address(tmp_path), policy_seconds=10.0) as client:
+        clock, at = Clock(client, monkeypatch), create(client, **DRAWN, delta=1e-9, report_after=60.0)
         response = client.get(f"{at}/policy")
         first = response.json()
         assert list(first["probabilities"].values()) == ident.policy(1000).tolist()
         tag = response.headers["etag"]
         assert client.get(f"{at}/policy", headers={"If-None-Match": tag}).status_code == 304
         assert client.get(f"{at}/policy").json() == first  # nothing has happened since
-        late = batch("late", first, rng)
-    with running(address(tmp_path)) as client:  # versions are in the database
-        for number in range(3):
-            policy = client.get(f"{at}/policy").json()
-            form = batch(f"node/{number}", policy, rng, 30)
-            told_batch = client.post(f"{at}/batches", json=form)
-            assert told_batch.json()["counted"] == 30, told_batch.text
-            assert client.post(f"{at}/batches", json=form).json()["counted"] == 0
-            chances = list(policy["probabilities"].values())
-            ident.tell_batch(list(form["pulls"].values()), list(form["sums"].values()), probabilities=chances)
-        assert client.post(f"{at}/batches", json=late).json()["counted"] == 200  # an older version counts too
-        chances = list(first["probabilities"].values())
-        ident.tell_batch(list(late["pulls"].values()), list(late["sums"].values()), probabilities=chances)
+        clock.forward(11.0)
+        second = client.get(f"{at}/policy").json()
+        assert timestamp(first["counted_at"]) - timestamp(first["until"]) == pytest.approx(60.0)
+        assert timestamp(second["counted_at"]) > timestamp(first["counted_at"]) + 10.0
+        forms = [batch(f"node/{n}", policy, rng, 30) for n, policy in enumerate((second, first, second, first))]
+        for form, policy in zip(forms[:3], (second, first, second), strict=True):
+            answer = reported(client, at, form)
+            assert (answer["counted"], answer["counted_at"]) == (30, policy["counted_at"])
+            assert reported(client, at, form)["counted"] == 0
         status = client.get(at).json()
-        assert (status["decided"], status["recommendation"]) == (ident.decided, "a")
-        assert [arm["average"] for arm in status["arms"]] == ident.averages().estimates.tolist()
-        if not ident.stopped:
-            after = client.get(f"{at}/policy").json()
-            assert client.post(f"{at}/batches", json=batch("after", after, rng)).status_code == 200
+        assert (status["trials"], status["observed"], status["pending"], status["held"]) == (90, 0, 90, 90)
+        assert status["waiting"] == {"policies": 2, "trials": 90, "counted_at": first["counted_at"]}
+        assert differences(tmp_path) == [[]]
+    with running(address(tmp_path), policy_seconds=10.0) as client:
+        clock = Clock(client, monkeypatch)
+        reported(client, at, forms[3])
+        clock.forward(60.0)
+        count(ident, first, forms[1], forms[3])
+        assert client.get(at).json()["waiting"]["policies"] == 1
+        assert averages(client, at) == ident.averages().estimates.tolist()
+        clock.forward(15.0)
+        count(ident, second, forms[0], forms[2])
+        assert averages(client, at) == ident.averages().estimates.tolist()
+        status = client.get(at).json()
+        assert "waiting" not in status
+        assert (status["observed"], status["pending"], status["held"]) == (120, 0, 0)
     assert differences(tmp_path) == [[]]
+
+
+def averages(client: Local, at: str) -> list[float]:
+    return [arm["average"] for arm in client.get(at).json()["arms"]]
+
+
+def test_batches_that_come_late_are_no_evidence(client: Local, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """But people have seen their arms, and so they count for the floors."""
+    clock, at, rng = Clock(client, monkeypatch), create(client, **DRAWN, report_after=60.0), random.Random(9)
+    policy = client.get(f"{at}/policy").json()
+    reported(client, at, batch("early", policy, rng, 20))
+    findings = " ".join(client.get(f"{at}/audit").json()["findings"])
+    assert "The batches of a policy are counted as one, at a time that was fixed when it was published." in findings
+    assert "20 trials in batches wait, the first until " in findings
+    clock.forward(121.0)
+    audit = client.get(f"{at}/audit").json()
+    assert "nor on what it holds whether a batch comes in time)" in audit["promise"]["sentences"][0]
+    assert "wait" not in " ".join(audit["findings"])
+    answer = reported(client, at, form := batch("late", policy, rng, 30))
+    assert (answer["accepted"], answer["counted"], answer["counted_at"]) == (30, 0, policy["counted_at"])
+    assert reported(client, at, form)["counted"] == 0
+    status = client.get(at).json()
+    assert (status["trials"], status["observed"], status["pending"], status["expired"]) == (50, 20, 0, 30)
+    assert (status["late"], status["held"]) == (30, 0)
+    findings = client.get(f"{at}/audit").json()["findings"]
+    assert "30 trials came in batches after that, and are no evidence." in findings
+    lines = [json.loads(line) for line in client.get(f"{at}/events?format=ndjson").text.splitlines()]
+    assert [line["late"] for line in lines if line["kind"] == "batch"] == [None] * 3 + [True] * 3
+    assert differences(tmp_path) == [[]]
+
+
+def test_batches_decide_when_they_count(client: Local, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With nobody asking for anything; those that come after it count at once, for the floors."""
+    clock, at, rng = Clock(client, monkeypatch), create(client, **DRAWN, report_after=60.0), random.Random(10)
+    policy = client.get(f"{at}/policy").json()
+    for number in range(5):
+        assert not reported(client, at, batch(str(number), policy, rng, 400))["decided"]
+    clock.forward(121.0)
+    status = client.get(at).json()
+    assert (status["decided"], status["recommendation"], status["observed"]) == (True, "a", 2000)
+    after = reported(client, at, batch("after", policy, rng, 30))
+    assert (after["counted"], after["counted_at"]) == (30, None)
+    assert client.get(at).json()["observed"] == 2030
+    assert differences(tmp_path) == [[]]
+
+
+def test_tickets_do_not_come_between_the_batches_of_a_policy(
+    client: Local, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    clock, at, rng = Clock(client, monkeypatch), create(client, **DRAWN, report_after=60.0), random.Random(11)
+    policy = client.get(f"{at}/policy").json()
+    (ticket,) = ask(client, at)
+    tell(client, at, {ticket["ticket"]: 1.0})
+    refused = client.post(f"{at}/batches", json=batch("x", policy, rng, 30))
+    assert refused.status_code == 422
+    assert "published after the last ticket, got " in refused.json()["detail"]
+    clock.forward(61.0)
+    policy = client.get(f"{at}/policy").json()
+    reported(client, at, batch("x", policy, rng, 30))
+    refused = client.post(f"{at}/ask", json={})
+    assert (refused.status_code, refused.json()["title"]) == (409, "Batches wait")
+    assert refused.json()["counted_at"] == policy["counted_at"]
+    clock.forward(121.0)
+    assert len(ask(client, at)) == 1
+    assert differences(tmp_path) == [[]]
+
+
+def test_epochs_are_no_shorter_than_a_part_of_the_wait(tmp_path: Path) -> None:
+    """So that few policies have batches that wait, and the state stays small."""
+    with running(address(tmp_path), policy_seconds=1.0) as client:
+        found = {wait: client.get(f"{create(client, **DRAWN, report_after=wait)}/policy").json() for wait in (10, 1e6)}
+        assert [policy["seconds"] for policy in found.values()] == [1.0, 1e4]
+        assert client.get(f"{create(client)}/policy").json()["seconds"] == 1.0
 
 
 def test_batches_that_were_not_drawn_from_a_policy_are_refused(client: Local) -> None:
@@ -412,7 +510,8 @@ def test_batches_that_were_not_drawn_from_a_policy_are_refused(client: Local) ->
     assert "1 are open" in client.post(f"{at}/batches", json=form).json()["detail"]
 
 
-def test_bounded_batches_need_squares(client: Local, tmp_path: Path) -> None:
+def test_bounded_batches_need_squares(client: Local, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(client, monkeypatch)
     family = {"kind": "bounded", "low": 0.0, "high": 10.0}
     at = create(client, family=family, stopping="design_based", report_after=60.0, silence=0.0)
     policy = client.get(f"{at}/policy").json()["version"]
@@ -421,6 +520,7 @@ def test_bounded_batches_need_squares(client: Local, tmp_path: Path) -> None:
     squares = {"a": 25.0, "b": 4.0, "c": 0.0}  # 3 and 4; 2; 0
     assert client.post(f"{at}/batches", json={**form, "squares": squares}).json()["counted"] == 4
     assert client.post(f"{at}/batches", json={**form, "squares": {"a": 26.0, "b": 4.0, "c": 0.0}}).status_code == 409
+    clock.forward(121.0)
     assert [arm["mean"] for arm in client.get(at).json()["arms"]] == [3.5, 2.0, 0.0]
     tell(client, at, {ticket["ticket"]: 5.0 for ticket in ask(client, at, 3)})  # tickets go on after a batch
     assert client.get(at).json()["observed"] == 7

@@ -43,7 +43,7 @@ def test_with_a_service_that_runs(start: Start, sqlite: str) -> None:
 def test_a_cell_schedules_its_slots(start: Start, sqlite: str, own: bool) -> None:
     arguments = ["-m", "examples.wireless_slots"]
     if not own:  # epochs are longer there
-        server = start(sqlite)
+        server = start(sqlite, arguments=["--policy-seconds", "1"])
         arguments += ["--url", server.address, "--key", server.key]
     printed = run_python(*arguments, cwd=EXAMPLE.parents[1])
     rows = re.findall(r"^UE \d +([\d,]+) +([\d.]+)% +4% ", printed, re.MULTILINE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,17 +16,24 @@ from fairbai.client import Tally, assign
 from fairbai.service.domain import edges
 from fairbai.service.domain.book import Book, new_book
 from fairbai.service.storage.database import Database
-from tests.service.running import FORM, Local, address, ask, create, opened, running, tell
+from tests.service.running import FORM, Clock, Local, address, ask, create, opened, running, tell
 from tests.service.test_design_based import DRAWN
 from tests.service.test_log import differences
 from tests.service.test_webhooks import Receiver
+
+WINDOW = 60.0
 
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[Local]:
     more: Any = {"webhook_hosts": ("127.0.0.1",), "webhook_secret": "a secret of the tests"}
-    with running(address(tmp_path), policy_seconds=0.0, **more) as found:  # so that every reading has its own policy
+    with running(address(tmp_path), policy_seconds=1.0, **more) as found:
         yield found
+
+
+@pytest.fixture
+def clock(client: Local, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(client, monkeypatch)
 
 
 @pytest.fixture(autouse=True)
@@ -36,24 +44,31 @@ def the_same_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def report(client: Local, at: str, tally: Tally) -> Any:
-    return client.post(f"{at}/batches", json=tally.batch())
+    """Report what a node has of units that came a minute ago."""
+    return client.post(f"{at}/batches", json=tally.batch(at=time.time() + WINDOW))
 
 
-def follow(client: Local, at: str, units: range, lost: int = 0) -> dict[str, Any]:
-    """Assign units as a node does, and report them, but for one in ``lost`` of arms b and c; returns the policy."""
+def follow(client: Local, clock: Clock, at: str, units: range, lost: int = 0) -> dict[str, Any]:
+    """Assign units as a node does, and report them, but for one in ``lost`` of arms b and c; returns the policy.
+
+    Then let time pass until they are counted.
+    """
     policy: dict[str, Any] = client.get(f"{at}/policy").json()
-    tally = Tally(policy)
+    tally = Tally(policy, WINDOW)
     for unit in units:
-        arm = assign(policy, f"user-{unit}")
-        if not lost or arm == "a" or unit % lost:
-            tally.add(arm, float(unit % 3 == 0))
-    assert report(client, at, tally).json()["counted"] == tally.trials
+        name = f"user-{unit}"
+        if not lost or unit % lost or assign(policy, name) == "a":
+            tally.assign(name)
+            tally.tell(name, float(unit % 3 == 0))
+    trials = tally.open
+    assert report(client, at, tally).json()["counted"] == trials
+    clock.forward(2 * WINDOW)
     return policy
 
 
-def test_units_are_assigned_under_versions(client: Local, tmp_path: Path) -> None:
-    at = create(client, **DRAWN)
-    first = follow(client, at, range(300))
+def test_units_are_assigned_under_versions(client: Local, clock: Clock, tmp_path: Path) -> None:
+    at = create(client, **DRAWN, report_after=WINDOW)
+    first = follow(client, clock, at, range(300))
     assert first["arms"] == ["a", "b", "c"]
     assert len(bytes.fromhex(first["seed"])) == 16
     units = [f"user-{number}" for number in range(300)]
@@ -64,35 +79,35 @@ def test_units_are_assigned_under_versions(client: Local, tmp_path: Path) -> Non
     assert differences(tmp_path) == [[]]
 
 
-def test_other_stops_publish_seeds_too(client: Local) -> None:
+def test_other_stops_publish_seeds_too(client: Local, clock: Clock) -> None:
     at = create(client, family="bernoulli")
     first = client.get(f"{at}/policy").json()
-    tally = Tally(first)
-    tally.add(assign(first, "user-7"), 1.0)
+    tally = Tally(first, WINDOW)
+    tally.assign("user-7")
     assert report(client, at, tally).json()["counted"] == 1
+    clock.forward(2.0)
     assert client.get(f"{at}/policy").json()["seed"] != first["seed"]
     assert client.get(at).json()["sample_ratio"] is None
 
 
 def test_batches_of_a_lost_history_are_refused(client: Local) -> None:
-    at = create(client, **DRAWN)
+    at = create(client, **DRAWN, report_after=WINDOW)
     policy = client.get(f"{at}/policy").json()
-    tally = Tally({**policy, "seed": "0" * 32})
-    tally.add("a", 1.0)
-    refused = report(client, at, tally)
+    batch = {"batch": "x", "pulls": {"a": 1}, "sums": {"a": 1.0}, "policy": policy["version"], "seed": "0" * 32}
+    refused = client.post(f"{at}/batches", json=batch)
     assert (refused.status_code, refused.json()["title"]) == (410, "Policy of a lost history")
-    wrong = client.post(f"{at}/batches", json={**tally.batch(), "seed": "7"})
+    wrong = client.post(f"{at}/batches", json={**batch, "seed": "7"})
     assert wrong.json()["detail"] == 'seed must be the seed of a policy, 32 hexadecimal digits, got "7"'
     assert client.get(at).json()["trials"] == 0
 
 
-def test_as_drawn(client: Local, tmp_path: Path) -> None:
-    at = create(client, **DRAWN, delta=1e-9)
+def test_as_drawn(client: Local, clock: Clock, tmp_path: Path) -> None:
+    at = create(client, **DRAWN, report_after=WINDOW, delta=1e-9)
     assert client.get(at).json()["sample_ratio"]["sentence"] == "Sample ratio: no drawn trials yet."
     tickets = ask(client, at, 20)
     tell(client, at, {ticket["ticket"]: float(number % 2) for number, ticket in enumerate(tickets)})
     for part in range(3):
-        follow(client, at, range(500 * part, 500 * part + 500))
+        follow(client, clock, at, range(500 * part, 500 * part + 500))
     status = client.get(at).json()
     ratio = status["sample_ratio"]
     assert (ratio["mismatch"], ratio["level"], status["doubts"]) == (False, 0.0005, [])
@@ -103,11 +118,11 @@ def test_as_drawn(client: Local, tmp_path: Path) -> None:
     assert differences(tmp_path) == [[]]
 
 
-def test_a_mismatch_is_shown_everywhere(client: Local, tmp_path: Path) -> None:
+def test_a_mismatch_is_shown_everywhere(client: Local, clock: Clock, tmp_path: Path) -> None:
     receiver = Receiver()
-    at = create(client, **DRAWN, delta=1e-9, webhook=receiver.url)
+    at = create(client, **DRAWN, report_after=WINDOW, delta=1e-9, webhook=receiver.url)
     for part in range(8):
-        follow(client, at, range(500 * part, 500 * part + 500), lost=4)
+        follow(client, clock, at, range(500 * part, 500 * part + 500), lost=4)
     status = client.get(at).json()
     (doubt,) = status["doubts"]
     assert (doubt["kind"], doubt["arm"], status["proved"], status["confidence"]) == ("sample_ratio", "a", False, None)
@@ -139,8 +154,8 @@ def forget(database: Database, experiment: str) -> None:
         connection.execute(text("update experiments set config = :config, state = :state where id = :id"), given)
 
 
-def test_experiments_of_earlier_versions_have_no_check(tmp_path: Path) -> None:
-    form = {**FORM, **DRAWN}
+def test_experiments_of_earlier_versions_have_no_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    form = {**FORM, **DRAWN, "report_after": WINDOW}
     with running(address(tmp_path)) as client:
         created = client.post("/v1/experiments", json=form, headers={"Idempotency-Key": "one"}).json()
         at = f"/v1/experiments/{created['id']}"
@@ -153,7 +168,7 @@ def test_experiments_of_earlier_versions_have_no_check(tmp_path: Path) -> None:
         assert client.get(at).json()["sample_ratio"] is None
         policy = client.get(f"{at}/policy").json()
         assert policy["version"] == first["version"] + 1  # whose end and seed were not known then
-        follow(client, at, range(100))
+        follow(client, Clock(client, monkeypatch), at, range(100))
         assert client.get(at).json()["observed"] == 100
 
 

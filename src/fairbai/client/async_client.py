@@ -112,10 +112,12 @@ class AsyncClient:
     ) -> Answer:
         """Report trials that were assigned elsewhere; ``batch`` is a name that no other batch has.
 
-        With the stopping rule design_based, ``policy`` is the version of the policy that they were drawn from and, for
-        bounded rewards, ``squares`` are the sums of the squared rewards. ``Tally.batch`` gives all of this; ``seed`` is
-        that of the policy, by which a batch of a lost history is refused. Other stopping rules do not log policies, and
-        notice nothing by the seed.
+        Which trials it has, and when it is reported, must not depend on rewards: a trial enters a batch when the time
+        for its reward is over. With the stopping rule design_based, ``policy`` is the version of the policy that they
+        were drawn from and, for bounded rewards, ``squares`` are the sums of the squared rewards; the batch counts with
+        all others of its policy, at the ``counted_at`` of that. ``Tally.batch`` gives all of this; ``seed`` is that of
+        the policy, by which a batch of a lost history is refused. Other stopping rules do not log policies, and notice
+        nothing by the seed.
         """
         return self.heads.keep(
             experiment,

@@ -9,9 +9,10 @@ at which the sum of the probabilities exceeds u.
 """
 
 import math
+import time
 import uuid
 from collections.abc import Mapping
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Any
 
 SUM_TOLERANCE = 1e-6  # of probabilities
@@ -84,56 +85,88 @@ def _turned(value: int, bits: int) -> int:
 
 
 class Tally:
-    """The trials of a node under one version of a policy, until it reports them.
+    """The trials of a node under one version of a policy: each counts when its window is over, never before.
 
-    Add every unit once, when its reward is known or its time is over; which units are added, and when they are
-    reported, must not depend on rewards.
+    What a unit has earned by the end of its window is its reward, and ``silence`` if nobody told one; so it does not
+    matter when you tell what you know. Memory holds one entry per unit whose window is open, and nothing of the others.
 
     Args:
-        policy: As ``Client.policy`` returned it; the units were assigned under it.
-        name: A name that no other batch of the experiment has; random by default.
+        policy: As ``Client.policy`` returned it.
+        window: How long a unit has time for its reward, in seconds; at most the ``report_after`` of the experiment.
+        silence: What a unit counts as that has no reward by then.
 
     Quick start::
 
-        policy = client.policy(experiment, trials=1000)
-        tally = Tally(policy)
-        for visitor in visitors:
-            tally.add(arm := assign(policy, visitor), reward_of(visitor, arm))
-        client.report(experiment, **tally.batch())
+        policy = client.policy(experiment)
+        tally = Tally(policy, window=3600)
+        arm = tally.assign("user-7")  # the same as assign(policy, "user-7"); enters the unit now
+        tally.tell("user-7", 1.0)  # whenever it is known
+        while batch := tally.batch():  # None while no window is over
+            client.report(experiment, **batch)
     """
 
-    def __init__(self, policy: Mapping[str, Any], name: str | None = None) -> None:
-        self.name = uuid.uuid4().hex if name is None else name
-        self._version, self._seed = policy["version"], policy["seed"]
-        self._counts = {arm: [0, 0.0, 0.0] for arm in policy["arms"]}
-        self._reported = False
+    def __init__(self, policy: Mapping[str, Any], window: float, silence: float = 0.0) -> None:
+        if not 0.0 < window < math.inf:
+            raise ValueError(f"window must be a positive number of seconds, got {window!r}")
+        self.window, self.silence = float(window), _finite("silence", silence)
+        self._policy = policy
+        self._open: dict[
+            str, tuple[str, float, float]
+        ] = {}  # of every unit: its arm, the end of its window, its reward
 
     @property
-    def trials(self) -> int:
-        """The trials so far."""
-        return int(sum(counts[0] for counts in self._counts.values()))
+    def open(self) -> int:
+        """The units that are in no batch yet."""
+        return len(self._open)
 
-    def add(self, arm: str, reward: float) -> None:
-        """Add a trial that is over."""
-        if self._reported:
-            raise RuntimeError("this tally was reported: begin another one")
-        if arm not in self._counts:
-            raise ValueError(f"arm must be one of {list(self._counts)}, got {arm!r}")
-        if not math.isfinite(reward):
-            raise ValueError(f"reward must be a finite number, got {reward!r}")
-        counts = self._counts[arm]
-        for place, value in enumerate((1, reward, reward * reward)):
-            counts[place] += value
+    def assign(self, unit: str, at: float | None = None) -> str:
+        """Enter a unit, once; returns its arm. A unit whose window is open keeps its place.
 
-    def batch(self) -> dict[str, Any]:
-        """What ``Client.report`` takes. It can be reported again, and counts once; nothing can be added any more."""
-        self._reported = True
-        pulls, sums, squares = ({arm: counts[place] for arm, counts in self._counts.items()} for place in range(3))
-        return {
-            "batch": self.name,
-            "pulls": pulls,
-            "sums": sums,
-            "squares": squares,
-            "policy": self._version,
-            "seed": self._seed,
-        }
+        Args:
+            unit: Its name.
+            at: When, in seconds; now by default.
+        """
+        if unit in self._open:
+            return self._open[unit][0]
+        arm = assign(self._policy, unit)
+        self._open[unit] = arm, _now(at) + self.window, self.silence
+        return arm
+
+    def tell(self, unit: str, reward: float, at: float | None = None) -> bool:
+        """Tell what a unit has earned so far, whenever that is known; the last word counts.
+
+        Returns whether it counts: not if the window of the unit is over, or if it was never entered.
+        """
+        reward = _finite("reward", reward)
+        arm, end, _ = self._open.get(unit, ("", -math.inf, 0.0))
+        if _now(at) >= end:
+            return False
+        self._open[unit] = arm, end, reward
+        return True
+
+    def batch(self, at: float | None = None) -> dict[str, Any] | None:
+        """What ``Client.report`` takes, of all units whose windows are over; None if there are none.
+
+        Keep it until it is reported: that can be repeated, and counts once. Its units are not in another batch.
+        """
+        now, counts = _now(at), {arm: [0, 0.0, 0.0] for arm in self._policy["arms"]}
+        over = list(takewhile(lambda unit: self._open[unit][1] <= now, self._open))
+        for unit in over:
+            arm, _, reward = self._open.pop(unit)
+            for place, value in enumerate((1, reward, reward * reward)):
+                counts[arm][place] += value
+        if not over:
+            return None
+        pulls, sums, squares = ({arm: one[place] for arm, one in counts.items()} for place in range(3))
+        form = {"batch": uuid.uuid4().hex, "pulls": pulls, "sums": sums, "squares": squares}
+        return {**form, "policy": self._policy["version"], "seed": self._policy["seed"]}
+
+
+def _now(at: float | None) -> float:
+    return time.time() if at is None else at
+
+
+def _finite(name: str, value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value!r}")
+    return float(value)

@@ -1,6 +1,6 @@
 """Trials that others assign: the policy that they are to follow, and the sufficient statistics that they report."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,19 @@ if TYPE_CHECKING:
 
 MAX_TRIALS = 2**53  # counts are exact up to here
 MAX_CHOICES = 10_000  # that a policy after the decision is made of
+
+
+class Counts(NamedTuple):
+    """A batch as the kernels count it: the trials of every arm, and the sums of their rewards and of the squares."""
+
+    pulls: Array
+    sums: Array
+    squares: Array
+
+    def plus(self, other: "Counts") -> "Counts":
+        """Both as one batch; rounding must not make its rewards larger than the largest that there is."""
+        pulls, sums, squares = (one + more for one, more in zip(self, other, strict=True))
+        return Counts(pulls, np.minimum(sums, pulls), np.minimum(squares, pulls))
 
 
 def policy(procedure: Procedure, trials: int, pending: Array) -> Array:
@@ -102,23 +115,57 @@ def _checked_batch(experiment: Experiment, pulls: Any, sums: Any) -> tuple[Array
 
 def count(procedure: Procedure, pulls: Any, sums: Any, squares: Any = None, probabilities: Any = None) -> None:
     """Count a batch, all or nothing, and decide if its evidence is enough."""
-    one = procedure.experiment
-    trials, values = (np.array(given) for given in _checked_batch(one, pulls, sums))
-    more = checked_squares(one, trials, values, squares)
+    told = _checked(procedure.experiment, pulls, sums, squares)
     chances = _checked_probabilities(procedure, probabilities)
     with procedure.all_or_nothing():
-        if chances is not None and procedure.decision is None:
-            procedure.doubts.draw_batch(trials, chances, one.round + int(trials.sum()))
-            binary = isinstance(one.family, Bernoulli)
-            design.count_bets(one.state, one.scalars, trials, values, more, chances, binary)
-        kernels.count_batch(*one.all_arrays, trials, values, more)
-        if squares is not None:
-            procedure.doubts.observe_batch(trials, values, more, one.round, procedure.decision is not None)
-        procedure.test_fit()
-        procedure.reconsider()
+        _count(procedure, told, chances, squares is not None)
     if isinstance(procedure.open_trials, DrawnTrials):
-        procedure.open_trials.skip(int(trials.sum()))
+        procedure.open_trials.skip(int(told.pulls.sum()))
     procedure.settle_again()
+
+
+def expect(procedure: Procedure, pulls: Any, sums: Any, squares: Any, probabilities: Any) -> Counts:
+    """Check a batch and count its trials as assigned; returns what ``count_expected`` is to count of it later."""
+    told = _checked(procedure.experiment, pulls, sums, squares)
+    _checked_probabilities(procedure, probabilities)
+    assert isinstance(procedure.open_trials, DrawnTrials)
+    procedure.open_trials.skip(int(told.pulls.sum()))
+    _assign(procedure.experiment, told.pulls)
+    return told
+
+
+def count_expected(procedure: Procedure, told: Counts, probabilities: Any) -> None:
+    """Count one or more batches that were drawn with the same probabilities, and whose trials are assigned."""
+    with procedure.all_or_nothing():
+        _assign(procedure.experiment, -told.pulls)
+        _count(procedure, told, np.array(probabilities))
+    procedure.settle_again()
+
+
+def _assign(one: Experiment, pulls: Array) -> None:
+    one.state[rows.ASSIGNED] += pulls
+    one.recount()
+
+
+def _checked(one: Experiment, pulls: Any, sums: Any, squares: Any) -> Counts:
+    trials, values = (np.array(given) for given in _checked_batch(one, pulls, sums))
+    return Counts(trials, values, checked_squares(one, trials, values, squares))
+
+
+def _count(procedure: Procedure, told: Counts, chances: Array | None, squared: bool = False) -> None:
+    """Count a batch, and decide if its evidence is enough; ``chances`` are those with which its arms were drawn.
+
+    Where its squares were told (``squared``), they are a part of the test of the family.
+    """
+    one = procedure.experiment
+    if chances is not None and procedure.decision is None:
+        procedure.doubts.draw_batch(told.pulls, chances, one.round + int(told.pulls.sum()))
+        design.count_bets(one.state, one.scalars, *told, chances, isinstance(one.family, Bernoulli))
+    kernels.count_batch(*one.all_arrays, *told)
+    if squared:
+        procedure.doubts.observe_batch(*told, one.round, procedure.decision is not None)
+    procedure.test_fit()
+    procedure.reconsider()
 
 
 def checked_squares(one: Experiment, pulls: Array, sums: Array, squares: Any) -> Array:

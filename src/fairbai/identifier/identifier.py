@@ -4,13 +4,13 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
 from fairbai.experiment.defaults import checked_seed, drawn_seed
-from fairbai.experiment.drawn_trials import checked_open_trials
+from fairbai.experiment.drawn_trials import OrderedTrials, checked_open_trials
 from fairbai.experiment.linear import experiment_of
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.settling import Settling, checked_settling
 from fairbai.identifier import asking, batches, ending, snapshot, telling, units
 from fairbai.identifier.oversight import Oversight
-from fairbai.identifier.trials import Trial
+from fairbai.identifier.trials import Trial, tag_of
 from fairbai.problems.checks import Array, Numbers, confidence, whole
 from fairbai.problems.configured import Form
 from fairbai.problems.labels import labels_of
@@ -52,11 +52,13 @@ class Identifier(Oversight):
             were assigned, and then counted, in the order of assignment. By default rewards are counted when they are
             told.
         silence: What a trial counts as that has no reward when it reaches that age: 0 where only successes are told.
-            None means that its reward is lost. A reward that is told even later is not counted.
+            None means that its reward is lost. A reward that is told even later is not counted. Whether a reward is
+            told in time must not depend on arms drawn after its trial.
         look_every: A decision is made only when the number of counted rewards is a multiple of it, such as a week's
             trials; 0 is only when ``look`` is called.
         hold_trials: For ``DesignBased``, whether trials are held here until all before them have a reward. Otherwise
-            the caller keeps them, with their probabilities, and tells them in the order of assignment.
+            the caller keeps them, as ``ask_trial`` returned them, and tells them in the order of assignment; a trial
+            with another arm or probability is refused.
         tolerance: How far from the best the answer may be: in the unit of the rewards, such as 0.01, or in percent of
             the best, such as "10%" (the means must then be positive). Arms that are as good as equal then end the
             experiment, too. By default the answer is the best arm itself.
@@ -192,7 +194,9 @@ class Identifier(Oversight):
     def _assign_trial(self, available: Array | None) -> Trial:
         number, decided = self.trials, self.decided
         arm = self.procedure.assign(available)
-        return Trial(number, self.arms[arm], None if decided else self._experiment.drawn_with(arm))
+        chance = None if decided else self._experiment.drawn_with(arm)
+        kept = isinstance(self.procedure.open_trials, OrderedTrials)  # by the caller
+        return Trial(number, self.arms[arm], chance, tag_of(self.seed, number, arm, chance) if kept else None)
 
     def _check_running(self) -> None:
         if not self.procedure.assigns:
@@ -215,7 +219,10 @@ class Identifier(Oversight):
         with self._lock:
             indices = [self._known(one.arm if isinstance(one, Trial) else one) for one in told]
             values = [self._experiment.family.value(value) for value in rewards]
-            if (opened := self.procedure.open_trials) is not None:
+            if isinstance(opened := self.procedure.open_trials, OrderedTrials):
+                telling.check_kept(self.procedure, opened, self.seed, told, indices)
+                telling.count_next(self.procedure, opened, indices, values, [one.probability for one in told])
+            elif opened is not None:
                 telling.hold(self.procedure, opened, told, indices, values)
             else:
                 telling.check_pending(self._experiment.state, self.arms, indices)
@@ -258,7 +265,8 @@ class Identifier(Oversight):
         and so are refused with ``report_after``.
 
         With ``DesignBased`` each of the trials must have been drawn, independently of the others, with the same
-        probabilities, which ``policy`` gave before; which batch is told next must not depend on its rewards.
+        probabilities, which ``policy`` gave before; and which batch is told next, and when, must not depend on its
+        rewards, nor on its arms. So tell the batches of several nodes that followed the same policy as one: their sums.
 
         Args:
             pulls: The trials of every arm.

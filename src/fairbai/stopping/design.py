@@ -28,9 +28,10 @@ class DesignBased(StoppingRule):
     """Proved whatever the drift: the answer is the arm that was best *on average over the experiment so far*.
 
     The rewards of an arm may change with the hour, the season or anything that happened before; the proof only needs
-    that they are bounded and that every arm is drawn with a known probability of at least its floor. It weighs every
-    reward by that probability and bets on the residuals from a prediction, with a mixture over sizes of the bet. It
-    stops when, for every other arm, the evidence that the leader's average is above that arm's exceeds K(K-1)/δ; see
+    that they are bounded, that every arm is drawn with a known probability of at least its floor, and that what a trial
+    counts as does not depend on arms drawn after it (on its own arm, its reward and earlier trials it may). It weighs
+    every reward by that probability and bets on the residuals from a prediction, with a mixture over sizes of the bet.
+    It stops when, for every other arm, the evidence that the leader's average is above that arm's exceeds K(K-1)/δ; see
     docs/stopping.md.
 
     It takes Bernoulli and Bounded rewards, needs floors that are known beforehand and positive, and a rule that draws
@@ -53,8 +54,9 @@ class DesignBased(StoppingRule):
         (Bernoulli, Bounded),
         sampling="a rule that draws every arm with a known probability, which is at least its guarantee",
         delays=(
-            "any, even if they depend on the rewards, as long as every trial is counted in the end: trials are summed "
-            "in the order of assignment, up to the first whose reward is not known"
+            "any, even if they depend on the trial's own arm and reward and on earlier trials, as long as every trial "
+            "is counted in the end, and what it counts as does not depend on arms drawn after it: trials are summed in "
+            "the order of assignment, up to the first whose reward is not known"
         ),
         drift="any: the mean of each arm may change at every trial, and depend on all that happened before it",
     )

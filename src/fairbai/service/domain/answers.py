@@ -99,6 +99,16 @@ class Reported(Closed):
 
 
 @exact
+class Batched(Reported):
+    """How much of a batch was counted, and when it counts."""
+
+    counted_at: Annotated[
+        str | None,
+        Field(description="with design_based: when it counts, with all batches of its policy; null: at once"),
+    ]
+
+
+@exact
 class Told(Reported):
     """How many rewards were counted."""
 
@@ -158,6 +168,9 @@ class Policy(TypedDict):
     arms: Annotated[list[str], Field(description="in the order in which units are assigned by a hash")]
     probabilities: dict[str, float]
     seed: Annotated[str, Field(description="of the hash by which edges assign units; 32 hexadecimal digits")]
+    counted_at: NotRequired[
+        Annotated[str, Field(description="with design_based: when its batches count, all at once; later ones do not")]
+    ]
 
 
 @exact

@@ -11,6 +11,7 @@ from fairbai.service.domain.encoding import iso
 from fairbai.service.domain.operation import Operation, key_used, over, paused
 from fairbai.service.domain.refusals import Refusal, invalid
 from fairbai.service.domain.unit import Ticket, UnitOfWork
+from fairbai.service.domain.waiting import Waiting
 
 # The tickets given out after the end, with the winner or, without a decision, with the arm that is ahead. Their rewards
 # are not counted.
@@ -91,6 +92,8 @@ def give_out(
 ) -> tuple[dict[str, Any], dict[int, Ticket]]:
     """Assign the next n trials; returns what the log says of it, and the tickets."""
     book, first = unit.book, unit.book.tickets
+    if book.queue.waiting and not book.decided:
+        raise _batches_wait(book.queue.waiting[0])
     arms, chances = book.draw(n) if book.drawn else (book.ask(n, available), [])
     expires_at = None if book.lease is None else unit.at + book.lease
     data = {"first": first, "n": n, "serve_winner": serve_winner, "arms": arms, "expires_at": expires_at}
@@ -105,6 +108,16 @@ def give_out(
         {"experiment": unit.experiment, "number": number, **ticket._asdict()} for number, ticket in given.items()
     ]
     return data, given
+
+
+def _batches_wait(first: Waiting) -> Refusal:
+    """409: a ticket would come between the batches of a policy and their count."""
+    when = iso(first.at)
+    detail = (
+        f"Batches of policy {first.policy} are counted at {when}, and before that there are no tickets: use either "
+        "tickets or batches in an experiment"
+    )
+    return Refusal(409, "Batches wait", detail, counted_at=when)
 
 
 def check_skips(book: Book) -> None:

@@ -8,9 +8,11 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from fairbai.identifier import Identifier, Trial
+from fairbai.experiment.drawn_trials import OrderedTrials
+from fairbai.identifier import Identifier, Trial, batches
 from fairbai.identifier.ending import check_switch
 from fairbai.identifier.snapshot import changing
+from fairbai.identifier.telling import count_next
 from fairbai.problems.families import Bernoulli, Bounded
 from fairbai.service.domain.configs import completed, fixed, identifier_of
 from fairbai.service.domain.encoding import decode, encode, sealed, unsealed
@@ -21,6 +23,7 @@ from fairbai.service.domain.promises import ROUNDING
 from fairbai.service.domain.record import Record, revision_of
 from fairbai.service.domain.refusals import damaged
 from fairbai.service.domain.tally import Tally
+from fairbai.service.domain.waiting import Queue, Waiting
 
 
 class Book(Record):
@@ -42,7 +45,7 @@ class Book(Record):
         book.final = None if final is None else Final.from_dict(final)
         book.held, book.summed = form.get("held", 0), form.get("summed", 0)
         book.policies = form.get("policies") or [one for one in [form.get("published")] if one is not None]
-        book.behind = form.get("behind", False)
+        book.behind, book.queue = form.get("behind", False), Queue.read(form.get("batches"))
         book.revision = revision_of(form)
         book.paused, book.off, book.voids = form.get("paused", False), form.get("off", []), form.get("voids", [])
         book.voided, book.skipped = form.get("voided", book.voided), form.get("skipped", book.skipped)
@@ -125,7 +128,8 @@ class Book(Record):
         And how far tickets were counted, where that is in order.
         """
         if self.drawn:
-            state = {"summed": self.summed, "published": self.policies[-1] if self.policies else None}
+            state: dict[str, Any] = {"summed": self.summed, "published": self.policies[-1] if self.policies else None}
+            state |= {"batches": self.queue.to_list()} if self.queue.last > 0.0 else {}
             return state | ({"behind": True} if self.behind else {})
         return {"policies": self.policies} if self.policies else {}
 
@@ -186,11 +190,12 @@ class Book(Record):
 
     def sum_next(self, drawn: list[tuple[int, float | None]], rewards: list[float]) -> None:
         """Count the next tickets in the order of assignment: their arms, probabilities and rewards."""
-        first = self.identifier.trials - self.identifier.open_trials
-        trials = [Trial(number, arm, chance) for number, (arm, chance) in enumerate(drawn, first)]
-        self.identifier.tell(trials, rewards)
-        self.summed += len(trials)
-        self._counted(len(trials))
+        procedure, family = self.identifier.procedure, self.identifier.family
+        assert isinstance(procedure.open_trials, OrderedTrials)
+        arms, chances = [arm for arm, _ in drawn], [chance for _, chance in drawn]
+        count_next(procedure, procedure.open_trials, arms, [family.value(reward) for reward in rewards], chances)
+        self.summed += len(drawn)
+        self._counted(len(drawn))
 
     def publish(self, version: int, trials: int, seed: str | None, at: float, until: float | None) -> dict[str, Any]:
         """A policy by which trials are assigned elsewhere from now on; in older logs it has no seed and no end."""
@@ -200,6 +205,8 @@ class Book(Record):
         policy |= {} if seed is None else {"seed": seed}
         policy |= {} if until is None else {"until": until}
         policy |= {} if draws else {"begun": self.identifier.trials}
+        if self.drawn and not self.decided and self.report_after is not None and until is not None:
+            policy |= {"counted_at": self.queue.publish(until + self.report_after), "tickets": self.tickets}
         self.policies = [*([] if draws else self.valid_policies(at)), policy]
         return policy
 
@@ -221,6 +228,34 @@ class Book(Record):
         self.identifier.tell_batch(pulls, sums, squares, probabilities)
         self.promises.assign_batch(pulls)
         self._counted(sum(pulls))
+
+    def hold_batch(
+        self,
+        policy: dict[str, Any],
+        pulls: list[int],
+        sums: list[float],
+        squares: list[float] | None,
+        late: bool,
+    ) -> None:
+        """Keep trials that were assigned elsewhere until all of their policy count; late ones never do."""
+        procedure = self.identifier.procedure
+        told = batches.expect(procedure, pulls, sums, squares, policy["probabilities"])
+        self.promises.assign_batch(pulls)
+        if late:
+            self.late += sum(pulls)
+            self.expired = [count + more for count, more in zip(self.expired, pulls, strict=True)]
+            self._give_up_expired()
+        else:
+            self.held += sum(pulls)
+            self.queue.add(Waiting(policy["version"], policy["counted_at"], policy["probabilities"], told))
+
+    def count_waiting(self) -> Waiting:
+        """Count the batches of the next policy."""
+        first = self.queue.take()
+        self.held -= first.trials
+        batches.count_expected(self.identifier.procedure, first.told, first.probabilities)
+        self._counted(first.trials)
+        return first
 
     def _counted(self, rewards: int) -> None:
         self.observed += rewards

@@ -11,14 +11,18 @@ from fairbai.service.domain.operation import Operation, key_used, over, paused, 
 from fairbai.service.domain.ranges import check_rewards
 from fairbai.service.domain.refusals import Refusal, invalid
 from fairbai.service.domain.unit import UnitOfWork
+from fairbai.service.domain.waiting import MAX_POLICIES
 
 SEED_BYTES = 16  # of the key of SipHash
-MAX_POLICIES = 4  # of an epoch, each for its own number of trials, of rules that choose
+MAX_NUMBERS = 4  # of trials that policies of an epoch are for, of rules that choose
 
 
 @dataclass
-class Batch(Operation[answers.Reported]):
-    """Sufficient statistics of trials that were assigned elsewhere."""
+class Batch(Operation[answers.Batched]):
+    """Sufficient statistics of trials that were assigned elsewhere.
+
+    With a stop that needs the probability of every draw, they count with all others of their policy: see ``waiting``.
+    """
 
     pulls: list[int] = field(default_factory=list)
     sums: list[float] = field(default_factory=list)
@@ -31,7 +35,7 @@ class Batch(Operation[answers.Reported]):
         """Its own name, and that of its policy."""
         return super().key_names() + ([] if self.policy is None else [policy_key(self.experiment, self.policy)])
 
-    def act(self, unit: UnitOfWork) -> answers.Reported:
+    def act(self, unit: UnitOfWork) -> answers.Batched:
         """Count it once."""
         assert self.key is not None
         if unit.book.drawn:
@@ -42,18 +46,23 @@ class Batch(Operation[answers.Reported]):
             )
         trials = sum(self.pulls)
         if before := unit.keyed.get(self.key):
-            if before != self._data(unit):
+            if {name: part for name, part in before.items() if name != "late"} != self._data(unit):
                 raise key_used("batch name", "other pulls or sums", "these")
-            return {"accepted": trials, "counted": 0, "head": None, **unit.book.answer()}
+            return {"accepted": trials, "counted": 0, "counted_at": None, "head": None, **unit.book.answer()}
         if not self.replayed:
             check_rewards(unit.book, [total / n for n, total in zip(self.pulls, self.sums, strict=True) if n > 0])
-        observed = unit.book.observed
+        observed, policy = unit.book.observed, self._policy(unit)
+        late = policy is not None and unit.book.queue.is_late(policy["version"], policy["counted_at"], unit.at)
         try:
-            unit.book.tell_batch(self.pulls, self.sums, self.squares, self._probabilities(unit))  # all or nothing
+            if policy is None:
+                unit.book.tell_batch(self.pulls, self.sums, self.squares, self._probabilities(unit))  # all or nothing
+            else:
+                unit.book.hold_batch(policy, self.pulls, self.sums, self.squares, late)
         except ValueError as error:
             raise refused(error, unit.book, observed) from None
-        unit.log("batch", self._data(unit), self.key)
-        return {"accepted": trials, "counted": trials, "head": None, **unit.book.answer()}
+        unit.log("batch", self._data(unit) | ({"late": True} if late else {}), self.key)
+        counted, at = 0 if late else trials, None if policy is None else iso(policy["counted_at"])
+        return {"accepted": trials, "counted": counted, "counted_at": at, "head": None, **unit.book.answer()}
 
     def _data(self, unit: UnitOfWork) -> dict[str, Any]:
         data: dict[str, Any] = {"pulls": self.pulls, "sums": self.sums}
@@ -85,15 +94,31 @@ class Batch(Operation[answers.Reported]):
         found: list[float] = unit.keyed[policy_key(self.experiment, self.policy)]["probabilities"]
         return found
 
+    def _policy(self, unit: UnitOfWork) -> dict[str, Any] | None:
+        """The policy with all of whose batches it is counted; None if it is counted at once."""
+        book = unit.book
+        if not book.drawn or self.policy is None or book.decided or book.final is not None:
+            return None
+        found = unit.keyed[policy_key(self.experiment, self.policy)]
+        if "counted_at" not in found:
+            return None  # an earlier version published it
+        if found["tickets"] != book.tickets and not book.identifier.open_trials:  # which are refused by themselves
+            raise invalid(
+                f"policy must be one that was published after the last ticket, got {self.policy}: use either tickets "
+                "or batches in an experiment"
+            )
+        return found
+
 
 @dataclass
 class Publish(Operation[answers.Policy]):
     """Probabilities by which others assign arms, under a version that their batches name.
 
     They stay the same for an epoch of so many seconds, whatever happens meanwhile, so that the nodes agree and a unit
-    keeps its arm. An epoch ends early with a decision, if an arm is switched off and, unless the rule draws its arms,
-    after the trials that the policy is for. The hash seed is drawn now, so that nothing before could depend on it. A
-    log that an earlier version wrote has neither seeds nor ends.
+    keeps its arm; with a stop that needs drawn trials it is at least 1 % of the time that their batches wait. An epoch
+    ends early with a decision, if an arm is switched off and, unless the rule draws its arms, after the trials that the
+    policy is for. The hash seed is drawn now, so that nothing before could depend on it. A log that an earlier version
+    wrote has neither seeds nor ends.
     """
 
     trials: int = 1000
@@ -109,10 +134,15 @@ class Publish(Operation[answers.Policy]):
             if not self.replayed and not book.identifier.sampling.draws:
                 _check_number(book, unit.at)
             version = book.version + 1
-            until = self.until if self.replayed else unit.at + self.seconds
+            until = self.until if self.replayed else unit.at + epoch(book, self.seconds)
             found = book.publish(version, self.trials, self.seed, unit.at, until)
             unit.log("published", found, policy_key(self.experiment, version))
         return shown(book, found, self.seconds)
+
+
+def epoch(book: Book, seconds: float) -> float:
+    """How long a policy stays the same; longer than that where too many would have batches that wait."""
+    return max(seconds, (book.report_after or 0.0) / MAX_POLICIES) if book.drawn else seconds
 
 
 def valid_policy(book: Book, trials: int, at: float) -> dict[str, Any] | None:
@@ -131,23 +161,26 @@ def valid_policy(book: Book, trials: int, at: float) -> dict[str, Any] | None:
 def _check_number(book: Book, at: float) -> None:
     """Refuse a policy for yet another number of trials: readers could fill the log."""
     numbers = [policy["trials"] for policy in book.valid_policies(at)]
-    if len(numbers) >= MAX_POLICIES:
+    if len(numbers) >= MAX_NUMBERS:
         listed = ", ".join(map(str, sorted(numbers)))
-        detail = f"There are policies for {listed} trials, and at most {MAX_POLICIES} at a time: ask for one of these"
+        detail = f"There are policies for {listed} trials, and at most {MAX_NUMBERS} at a time: ask for one of these"
         raise Refusal(409, "Too many policies", detail, trials=sorted(numbers))
 
 
 def shown(book: Book, policy: dict[str, Any], seconds: float) -> answers.Policy:
     """A policy as nodes see it; only in a replay can it be without an end and a seed."""
-    return {
+    found: answers.Policy = {
         "version": policy["version"],
         "trials": policy["trials"],
-        "seconds": seconds,
+        "seconds": epoch(book, seconds),
         "until": iso(policy.get("until", 0.0)),
         "arms": book.labels,
         "probabilities": dict(zip(book.labels, policy["probabilities"], strict=True)),
         "seed": policy.get("seed", ""),
     }
+    if "counted_at" in policy:
+        found["counted_at"] = iso(policy["counted_at"])
+    return found
 
 
 def new_seed() -> str:

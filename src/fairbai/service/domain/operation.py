@@ -1,7 +1,7 @@
 """What all operations on an experiment share: each happens completely, or is refused and changes nothing."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Generic, TypeVar
 
@@ -76,15 +76,25 @@ class Operation(ABC, Generic[Result]):
 
 
 def _keep_time(unit: UnitOfWork) -> None:
-    """Do what was due between the last event and now: the end of a cycle, and the deadline, whichever was first."""
+    """Do what was due between the last event and now, in order: ends of cycles, the deadline, and batches to count."""
     book = unit.book
-    if book.cycles is None and book.deadline is None:
+    if book.cycles is None and book.deadline is None and not book.queue.waiting:
         return
-    steps = [_end_cycle, _meet_deadline]
-    if book.deadline is not None and book.decides_at is not None and book.deadline < book.decides_at:
-        steps.reverse()
-    for step in steps:
+    steps: list[tuple[float | None, Callable[[UnitOfWork], None]]] = [
+        (book.decides_at, _end_cycle),
+        (book.deadline, _meet_deadline),
+        *((batch.at, _count_waiting) for batch in book.queue.waiting),
+    ]
+    due = [(at, step) for at, step in steps if at is not None and at <= unit.at]
+    for _, step in sorted(due, key=lambda one: one[0]):
         step(unit)
+
+
+def _count_waiting(unit: UnitOfWork) -> None:
+    """Count the batches of a policy."""
+    was, first = unit.book.stage, unit.book.count_waiting()
+    unit.log("summed", {"policy": first.policy, "trials": first.trials})
+    unit.milestones(was)
 
 
 def _end_cycle(unit: UnitOfWork) -> None:

@@ -16,6 +16,7 @@ from fairbai.service.domain.marks import Marks
 from fairbai.service.domain.newcomers import Newcomers
 from fairbai.service.domain.promises import Promises
 from fairbai.service.domain.status_answers import Doubt
+from fairbai.service.domain.waiting import Queue
 
 REVISION = 3
 """Of how arms are chosen and evidence is computed, and of what is kept. Logs of an earlier revision do not replay:
@@ -60,6 +61,7 @@ class Record:
         self.held = 0  # rewards that were told and are not counted yet
         self.drawn = identifier.stopping.drift_proof  # whether tickets have a probability and are counted in order
         self.policies: list[dict[str, Any]] = []  # that were published for trials elsewhere and may still be valid
+        self.queue = Queue()  # of batches that are to be counted with the others of their policy
         self.summed = 0  # number of the first ticket that is not counted, if they are counted in order
         self.behind = False  # whether more tickets are ready to be counted in order than one operation may count
         self.closed = False  # whether somebody has ended it
@@ -95,12 +97,12 @@ class Record:
     def wakes_at(self) -> float | None:
         """When something is to be done without a request.
 
-        That is to count on at once, decide at the end of a cycle, or end at the deadline.
+        That is to count on at once, count batches, decide at the end of a cycle, or end at the deadline.
         """
         if self.behind:
             return 0.0
-        times = [at for at in (self.decides_at, self.deadline if self.assigns else None) if at is not None]
-        return min(times, default=None)
+        times = (self.decides_at, self.deadline if self.assigns else None, self.queue.next_at)
+        return min((at for at in times if at is not None), default=None)
 
     @property
     def decided(self) -> bool:

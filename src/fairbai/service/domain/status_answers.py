@@ -115,6 +115,15 @@ class SwitchedOffThen(TypedDict):
 
 
 @exact
+class Waiting(TypedDict):
+    """Batches that wait until all of their policy count."""
+
+    policies: int
+    trials: int
+    counted_at: Annotated[str, Field(description="when those of the first of these policies are counted")]
+
+
+@exact
 class Status(Answer):
     """Everything that is known about an experiment."""
 
@@ -168,6 +177,7 @@ class Status(Answer):
     ]
     effects: NotRequired[Annotated[list[Effect], Field(description="with factors: what every level adds")]]
     units: NotRequired[Annotated[int, Field(description="how many units are stored, each with its ticket")]]
+    waiting: NotRequired[Annotated[Waiting, Field(description="batches that are not counted yet")]]
     estimand: NotRequired[Annotated[str, Field(description="what the answer is about, if means may drift")]]
     expected_trials_to_go: Annotated[float | None, Field(description="null while it is too early to tell")]
 

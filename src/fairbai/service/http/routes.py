@@ -223,7 +223,7 @@ async def policy(
     else:
         operation = edges.Publish(experiment, None, trials, seconds, actor=request.scope["key"])
         found = await service.writer.submit(operation)
-    left = min(seconds, timestamp(found["until"]) - time.time())
+    left = min(found["seconds"], timestamp(found["until"]) - time.time())
     tag = f'"{found["version"]}"'
     headers = {"ETag": tag, "Cache-Control": f"private, max-age={max(1, math.ceil(left))}"}
     if etags.known(tag, if_none_match):
@@ -231,7 +231,7 @@ async def policy(
     return json_answer(found, headers=headers)
 
 
-@router.post("/experiments/{experiment}/batches", response_model=answers.Reported, tags=["edge mode"])
+@router.post("/experiments/{experiment}/batches", response_model=answers.Batched, tags=["edge mode"])
 @call(role="writer", body=trial_forms.Batch)
 async def batches(request: Request, experiment: str) -> Response:
     """Trials that a node assigned itself, as counts and sums. Sending the same batch again changes nothing."""

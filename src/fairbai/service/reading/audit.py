@@ -3,11 +3,12 @@
 from fairbai import __version__
 from fairbai.service.domain.audit_answers import Audit, AuditedArm, AuditedGroup, Replayed
 from fairbai.service.domain.book import Book
+from fairbai.service.domain.encoding import iso
 from fairbai.service.domain.status_answers import Status
 from fairbai.service.reading.promised import promised, watched_trials
 from fairbai.service.reading.reader import Reading
 from fairbai.service.reading.summary import doubts_at_decision, lacking, short_of_floor, voided_sentence
-from fairbai.service.reading.words import count, quoted
+from fairbai.service.reading.words import count, moment, quoted
 
 SEEN = 0.005  # trials behind a floor that round to 0.01
 PRIVATE = {"webhook"}  # its address often holds a secret, and an audit is passed on
@@ -125,9 +126,22 @@ def _findings(status: Status, book: Book) -> list[str]:
         findings.append(_furthest_behind(book))
     if promises.batched:
         findings.append("Some trials were assigned outside the service, so the shares are judged at the stop.")
+        findings += _batches(book)
     if status["stopped"] and not promises.none:
         findings += _at_the_end(status, book)
     return findings + _availability(status) + _interventions(status) + _doubts(status)
+
+
+def _batches(book: Book) -> list[str]:
+    """When batches are counted, where that is not when they come."""
+    if not book.queue.last:
+        return []
+    sentences = ["The batches of a policy are counted as one, at a time that was fixed when it was published."]
+    if (at := book.queue.next_at) is not None:
+        sentences.append(f"{count(book.queue.trials, 'trial')} in batches wait, the first until {moment(iso(at))}.")
+    if book.late and not book.tickets:
+        sentences.append(f"{count(book.late, 'trial')} came in batches after that, and are no evidence.")
+    return sentences
 
 
 def _availability(status: Status) -> list[str]:

@@ -115,7 +115,8 @@ def _lines(row: Any, data: dict[str, Any], tokens: Tokens, labels: list[str]) ->
         name = row.key.split(":", 2)[2]
         drawn = {key: data[key] for key in ("policy", "squares") if key in data}
         for label, pulls, total in zip(labels, data["pulls"], data["sums"], strict=True):
-            yield line | {"arm": label, "reward": total, "pulls": pulls, "detail": encode({"batch": name, **drawn})}
+            counts = {"arm": label, "reward": total, "pulls": pulls, "late": data.get("late")}
+            yield line | counts | {"detail": encode({"batch": name, **drawn})}
     elif row.kind == "published":
         for label, chance in zip(labels, data["probabilities"], strict=True):
             yield line | {"arm": label, "probability": chance, "detail": encode({"policy": data["version"]})}

@@ -109,9 +109,11 @@ def _promised_error(status: Status, book: Book) -> str:
         more = f" and {condition}" if condition else ""
         return f"{error} (proved, if the rewards of each arm do not change over time{more})."
     best = "largest" if status["goal"] == "max" else "smallest"
+    condition = "what a trial counts as does not depend on arms drawn after it"
+    condition += ", nor on what it holds whether a batch comes in time" if book.promises.batched else ""
     return (
-        f"{error} (proved, however the rewards change over time). It is about {status['estimand']}: the arm with the "
-        f"{best} of these averages is best."
+        f"{error} (proved, however the rewards change over time, if {condition}). It is about {status['estimand']}: "
+        f"the arm with the {best} of these averages is best."
     )
 
 

@@ -80,6 +80,13 @@ def described(row: Row[Any], book: Book, now: Status) -> status_answers.Status:
         found["units"] = book.marks.count
     if book.drawn:
         found["estimand"] = DesignBased.estimand
+    if book.queue.next_at is not None:
+        waiting = book.queue.waiting
+        found["waiting"] = {
+            "policies": len(waiting),
+            "trials": book.queue.trials,
+            "counted_at": iso(book.queue.next_at),
+        }
     if now.effects:
         found["effects"] = _effects(now)
     return found

@@ -147,9 +147,9 @@ def _operation(experiment: str, event: Row[Any], labels: list[str]) -> Operation
         return Publish(experiment, None, data["trials"], seed=data.get("seed"), until=data.get("until"))
     if event.kind in ("expired", "counted"):
         return Expire(experiment, None, data["tickets"], data.get("until"))
-    if event.kind == "summed":
+    if event.kind == "summed" and "until" in data:
         return Look(experiment, until=data["until"])
-    if event.kind in ("looked", "ended"):
+    if event.kind in ("looked", "ended", "summed"):
         return Look(experiment)
     if event.kind == "closed":
         return Close(experiment)

@@ -1,10 +1,10 @@
 // Assign units at the edge, without asking the service: the same arms as fairbai.client.edge gives. See docs/edge.md.
 //
-//   import { assign, Tally } from "./edge.js";
-//   const arm = assign(policy, "user-7"); // policy: the JSON of GET /v1/experiments/{id}/policy
-//   const tally = new Tally(policy);
-//   tally.add(arm, 1); // once per unit, when its reward is known or its time is over
-//   await tally.report("https://fairbai.example.com", experiment, key);
+//   import { Tally } from "./edge.js";
+//   const tally = new Tally(policy, 3600); // policy: the JSON of GET /v1/experiments/{id}/policy; seconds
+//   const arm = tally.assign("user-7"); // the same as assign(policy, "user-7")
+//   tally.tell("user-7", 1); // whenever it is known
+//   await tally.report("https://fairbai.example.com", experiment, key); // of those whose 3600 seconds are over
 //
 // Keys are secret: report from a worker or a server, and give pages the policy only.
 
@@ -65,32 +65,68 @@ export function assign({ arms, probabilities, seed }, unit) {
   return arms.find((_, place) => point < (sum += chances[place]));
 }
 
-/** The trials of a node under one version of a policy, until it reports them. */
+const finite = (name, value) => {
+  if (!Number.isFinite(value)) throw new RangeError(`${name} must be a finite number`);
+  return value;
+};
+
+/** The trials of a node under one version of a policy: each counts when its window is over, never before. */
 export class Tally {
-  constructor(policy, name = crypto.getRandomValues(new Uint32Array(4)).join("-")) {
-    const zeros = () => Object.fromEntries(policy.arms.map((arm) => [arm, 0]));
-    this.form = { batch: name, pulls: zeros(), sums: zeros(), squares: zeros() };
-    Object.assign(this.form, { policy: policy.version, seed: policy.seed });
+  #open = new Map();
+  #unsent = null;
+
+  constructor(policy, window, silence = 0) {
+    if (!(finite("window", window) > 0)) throw new RangeError("window must be a positive number of seconds");
+    Object.assign(this, { policy, window, silence: finite("silence", silence) });
   }
 
-  /** Add a trial that is over. */
-  add(arm, reward) {
-    const { pulls, sums, squares } = this.form;
-    if (Object.isFrozen(this.form)) throw new Error("this tally was reported: begin another one");
-    if (!Object.hasOwn(pulls, arm)) throw new RangeError(`no arm is called ${arm}`);
-    if (!Number.isFinite(reward)) throw new RangeError("reward must be a finite number");
-    pulls[arm] += 1;
-    sums[arm] += reward;
-    squares[arm] += reward * reward;
+  /** The units that are in no batch yet. */
+  get open() {
+    return this.#open.size;
   }
 
-  /** Report the trials; if that fails, it can be repeated, and counts once. Nothing can be added any more. */
+  /** Enter a unit, once; returns its arm. A unit whose window is open keeps its place. */
+  assign(unit, at = Date.now() / 1000) {
+    const one = { arm: assign(this.policy, unit), end: at + this.window, reward: this.silence };
+    if (!this.#open.has(unit)) this.#open.set(unit, one);
+    return one.arm;
+  }
+
+  /** Tell what a unit has earned so far; returns whether it counts: its window is open. */
+  tell(unit, reward, at = Date.now() / 1000) {
+    finite("reward", reward);
+    const one = this.#open.get(unit);
+    if (one === undefined || at >= one.end) return false;
+    one.reward = reward;
+    return true;
+  }
+
+  /** What to report of all units whose windows are over; null if there are none. */
+  batch(at = Date.now() / 1000) {
+    const zeros = () => Object.fromEntries(this.policy.arms.map((arm) => [arm, 0]));
+    const [pulls, sums, squares, before] = [zeros(), zeros(), zeros(), this.open];
+    for (const [unit, { arm, end, reward }] of this.#open) {
+      if (end > at) break;
+      this.#open.delete(unit);
+      pulls[arm] += 1;
+      sums[arm] += reward;
+      squares[arm] += reward * reward;
+    }
+    const batch = crypto.getRandomValues(new Uint32Array(4)).join("-");
+    const form = { batch, pulls, sums, squares, policy: this.policy.version, seed: this.policy.seed };
+    return before === this.open ? null : form;
+  }
+
+  /** Report the next batch; if that fails, the same one can be repeated, and counts once. Null if there is none. */
   async report(service, experiment, key) {
+    const form = (this.#unsent ??= this.batch());
+    if (form === null) return null;
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
-    const request = { method: "POST", headers, body: JSON.stringify(Object.freeze(this.form)) };
+    const request = { method: "POST", headers, body: JSON.stringify(form) };
     const response = await fetch(`${service}/v1/experiments/${experiment}/batches`, request);
     const answer = await response.json();
     if (!response.ok) throw new Error(`${response.status}: ${answer.detail}`);
+    if (this.#unsent === form) this.#unsent = null;
     return answer; // decided, stopped, recommendation, ...
   }
 }
