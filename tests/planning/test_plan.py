@@ -46,7 +46,7 @@ def test_the_mean_and_the_quantiles_are_those_of_the_same_experiments(monkeypatc
     found = plan(TIED)
     assert found.duration.simulated
     assert found.duration.p50 < found.proved < 1.2 * found.duration.p50
-    assert 0.4 < found.scale < 0.6
+    assert 0.4 < found.outlook.scale < 0.6
     assert found.heuristic < found.proved == found.without_floors
     assert "trials are of experiments simulated with the means" in repr(found)
     again = fb.simulate(TIED, 0.05, stopping=found.stopping, settle=True, runs=400, seed=0).stopping_time
@@ -61,14 +61,14 @@ def test_both_stops_are_simulated(instance: fb.Instance, monkeypatch: pytest.Mon
     paper = fb.stopping.Heuristic()
     again = fb.simulate(instance, 0.05, stopping=paper, settle=True, runs=400, seed=0).stopping_time
     assert found.heuristic == pytest.approx(again.mean(), rel=1e-9)
-    unscaled = [found.proved / found.scale, found.heuristic / found.heuristic_scale]
+    unscaled = [found.stops[name].trials / found.stops[name].scale for name in ("proved", "heuristic")]
     estimates = [trials_until_stop(instance, rule, 0.05) for rule in (found.stopping, paper)]
     assert unscaled == pytest.approx(estimates, rel=1e-9)
     proved, paper_curve, marker = figures(found)["price"]["data"]
     place = proved["x"].index(marker["x"][0])
     assert [proved["y"][place], paper_curve["y"][place]] == pytest.approx([found.proved, found.heuristic], rel=1e-6)
     monkeypatch.setattr(Scenario, "is_compiled", lambda self: False)
-    assert plan(instance).proved == pytest.approx(found.proved / found.scale, rel=1e-9)
+    assert plan(instance).proved == pytest.approx(found.proved / found.outlook.scale, rel=1e-9)
 
 
 def test_an_estimate_that_is_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,10 +114,10 @@ def test_charts_are_what_plotly_takes(rates: fb.rates.Rate) -> None:
         assert figure.layout.xaxis.title.text
         assert figure.layout.yaxis.title.text
     proved, _, marker = drawn["price"]["data"]
-    assert marker["y"] == [found.proved]
+    assert marker["y"] == [found.expected]
     if not isinstance(rates, fb.rates.Custom):
         place = proved["x"].index(marker["x"][0])
-        assert math.isclose(proved["y"][place], found.proved, rel_tol=1e-3)
+        assert math.isclose(proved["y"][place], found.expected, rel_tol=1e-3)
         assert proved["x"] == sorted(proved["x"])
         assert len(proved["x"]) > 3
 

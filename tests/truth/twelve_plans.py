@@ -1,9 +1,14 @@
 """Twelve plans, fixed before any of them was simulated: what is planned must be what experiments take.
 
 Six are in the documentation, six are not. They differ in family, arms (2 to 20), gaps, floors, delta and question.
+``python -m tests.truth.twelve_plans`` prints the table; it takes some minutes.
 """
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+import joblib
 
 import fairbai as fb
 
@@ -43,3 +48,88 @@ TWELVE = (
     Case("revenue up to 100", fb.Instance([3.0, 3.6, 2.5, 2.8, 3.0], BELOW_100, rates=0.05), 0.1),
 )
 """In the documentation: the first six. With a stop for means that change: those with 0 and 1 or bounded rewards."""
+
+LEAST, MOST = 0.9, 1.15  # simulated over planned
+SEED = 30  # no plan is simulated with it
+MAX_RUNS = 1000
+WORK = 2.5e7  # arms and ten more times trials, of all runs of a row: up to about a minute
+
+
+@dataclass(frozen=True)
+class Row:
+    """One stop of one plan, planned and simulated.
+
+    Attributes:
+        name: The plan.
+        stop: The stop, and whether the plan names it as the first to end.
+        planned: Expected trials.
+        simulated: Their mean over simulated experiments.
+        error: The standard error of that mean.
+        runs: How many experiments were simulated.
+    """
+
+    name: str
+    stop: str
+    first: bool
+    planned: float
+    simulated: float
+    error: float
+    runs: int
+
+    @property
+    def ratio(self) -> float:
+        """Simulated over planned."""
+        return self.simulated / self.planned
+
+    @property
+    def holds(self) -> bool:
+        """Whether the ratio is within its limits, or no further outside than chance would have it once in 40 rows."""
+        chance = 2.0 * self.error / self.planned
+        return LEAST - chance <= self.ratio <= MOST + chance
+
+    def __str__(self) -> str:
+        stop = f"{self.stop}{', first' if self.first else ''}"
+        error = self.error / self.planned
+        return (
+            f"| {self.name} | {stop} | {self.planned:,.0f} | {self.simulated:,.0f} | {self.ratio:.2f} ± {error:.2f} "
+            f"| {self.runs} |"
+        )
+
+
+def compared(case: Case, work: float = WORK) -> Iterator[Row]:
+    """Every proved stop of a plan beside simulations of the experiment that it plans, on one core."""
+    plan = fb.plan(case.instance, delta=case.delta)
+    for name, outlook in plan.stops.items():
+        if name == "heuristic":
+            continue
+        runs = min(MAX_RUNS, max(30, int(work / (outlook.trials * (10 + case.instance.means.size)))))
+        longest = math.ceil(50.0 * outlook.trials)
+        with joblib.parallel_config(n_jobs=1):
+            found = fb.simulate(
+                case.instance,
+                case.delta,
+                stopping=outlook.stopping,
+                settle=True,
+                runs=runs,
+                seed=SEED,
+                maximum_rounds=longest,
+                progress=False,
+            )
+        trials = found.stopping_time[:, 0]
+        error = float(trials.std(ddof=1)) / math.sqrt(runs)
+        yield Row(case.name, name, name == plan.stop, outlook.trials, float(trials.mean()), error, runs)
+
+
+def main() -> None:
+    """Print the table; end with exit code 1 if a ratio is outside its limits."""
+    print("| plan | stop | planned | simulated | ratio | runs |\n| --- | --- | --- | --- | --- | --- |")
+    wrong = 0
+    for case in TWELVE:
+        for row in compared(case):
+            print(row, flush=True)
+            wrong += not row.holds
+    raise SystemExit(f"{wrong} ratios are not within {LEAST} to {MOST}" if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
