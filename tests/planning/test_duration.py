@@ -53,7 +53,7 @@ def test_what_is_not_quick_is_approximated(
     found = fb.plan(means, family, rates)
     assert not found.duration.simulated
     assert ": an approximation." in repr(found)
-    assert 0.75 * found.expected < found.duration.p50 < found.expected
+    assert 0.75 * found.expected < found.duration.p50 <= found.expected
 
 
 def test_nothing_is_compiled_for_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:

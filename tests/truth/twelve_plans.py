@@ -52,7 +52,7 @@ TWELVE = (
 LEAST, MOST = 0.9, 1.15  # simulated over planned
 SEED = 30  # no plan is simulated with it
 MAX_RUNS = 1000
-WORK = 2.5e7  # arms and ten more times trials, of all runs of a row: up to about a minute
+WORK = 8e7  # arms and ten more times trials, of all runs of a row: up to about a minute
 
 
 @dataclass(frozen=True)

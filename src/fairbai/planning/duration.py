@@ -7,14 +7,14 @@ from typing import Self
 import numpy as np
 
 from fairbai.planning.noise import Noise
-from fairbai.problems import Instance, Linear, Poisson
+from fairbai.problems import Bounded, Gaussian, Instance, Linear, Poisson
 from fairbai.problems.checks import Array
 from fairbai.problems.rates import Custom
 from fairbai.simulation.scenario import MAX_POISSON_MEAN, make_scenario
 from fairbai.stopping import StoppingRule
 
 LEVELS = (0.1, 0.5, 0.9)
-MIN_RUNS, MAX_RUNS = 100, 400
+MIN_RUNS, MAX_RUNS = 500, 1000  # the mean of fewer is less exact than the estimate
 WORK = 1_500_000  # arms times trials, of all runs together: well below a second
 GIVE_UP_AFTER = 5.0  # expected durations after which a run is given up
 SEED = 0  # the same plan has the same quantiles
@@ -77,12 +77,16 @@ def simulated(instance: Instance, stopping: StoppingRule, delta: float, expected
 
 
 def _work(instance: Instance) -> float:
-    """What may be simulated; nothing of rates in Python, which are slow, and less of large Poisson rewards."""
+    """What may be simulated; nothing of rates in Python, which are slow, and less of other slow rewards."""
     if isinstance(instance.rates, Custom):
         return 0.0
     if isinstance(instance.family, Poisson):
         largest = float(instance.means.max())
         return 0.0 if largest > MAX_POISSON_MEAN else WORK / (1.0 + 0.1 * math.sqrt(largest))
+    if isinstance(instance.family, Bounded) and instance.family.variance is not None:  # Beta laws
+        return WORK / 10.0
+    if isinstance(instance.family, Gaussian) and instance.family.unknown_variance:
+        return WORK / 4.0
     if isinstance(instance.family, Linear):  # a trial is a fit, and now and then a larger problem to solve
         return WORK / (10.0 + instance.family.dimension)
     return WORK

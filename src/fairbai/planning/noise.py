@@ -1,8 +1,8 @@
 """What the noise of rewards does to the duration of an experiment, whose trials without noise are known.
 
 After t trials of a rule that follows the optimal shares the evidence about a rival is about (sqrt(t / T*_p) + e)^2,
-with a normal error e. Its variance is 1/2 for one rival alone, and less for several that are as close: the rule gives trials
-to the rival that is behind, so that their errors are averaged (with the weights of the dual of the allocation).
+with a normal error e. Its variance is 1/2 for one rival alone, and less for several that are as close: the rule gives
+trials to the rival that is behind, so that their errors are averaged (with the weights of the dual of the allocation).
 
 Where floors take those trials, nothing can be given to the rival that is behind, and the last of m rivals is waited
 for: the least of m errors is about -sqrt(1/2) z(m) below none. docs/dashboard.md has the constants, and how well they
@@ -21,8 +21,8 @@ from fairbai.problems import Instance
 from fairbai.problems.checks import Array
 
 TINY = 1e-4  # a relative difference of means
-EARLY = 0.2  # characteristic times by which noise ends an experiment early
-FREE, BOUND, SLACK = 0.1, 0.65, 0.07  # how much of the least error is waited for: by rules that are free, and not free
+EARLY = 0.1  # characteristic times by which noise ends an experiment early
+FREE, BOUND, SLACK = 0.08, 0.65, 0.07  # how much of the least error is waited for: by rules that are free, and not free
 
 
 @dataclass(frozen=True)
