@@ -12,7 +12,7 @@ import pytest
 
 import fairbai as fb
 from fairbai.charts.plans import figures
-from fairbai.planning import plan
+from fairbai.planning import Plan, plan
 from fairbai.planning.expected import Forecast, trials_until_stop
 from fairbai.planning.text import trials
 from fairbai.simulation.scenario import Scenario
@@ -35,6 +35,13 @@ def test_prices_and_shares() -> None:
     most = plan(fb.Instance([0.5, 0.3], fb.Bernoulli(), fb.rates.Constant([0.9, 0.05])))
     ratio = fb.price_of_fairness(most.instance).ratio
     assert math.isclose(most.proved / most.without_floors, ratio, rel_tol=1e-9)
+
+
+def simulated_mean(found: Plan, stop: str) -> float:
+    """The mean of the experiments that a plan simulates."""
+    outlook = found.stops[stop]
+    options = {"settle": True, "runs": outlook.duration.runs, "seed": 0}
+    return float(fb.simulate(found.instance, found.delta, stopping=outlook.stopping, **options).stopping_time.mean())
 
 
 TIED = fb.Instance([0.5, 0.5], "bernoulli", tolerance=0.1)
@@ -61,8 +68,7 @@ def test_both_stops_are_simulated(instance: fb.Instance, monkeypatch: pytest.Mon
     monkeypatch.setattr(Scenario, "is_compiled", lambda self: True)
     found = plan(instance)
     paper = fb.stopping.Heuristic()
-    again = fb.simulate(instance, 0.05, stopping=paper, settle=True, runs=found.duration.runs, seed=0).stopping_time
-    assert found.heuristic == pytest.approx(again.mean(), rel=1e-9)
+    assert found.heuristic == pytest.approx(simulated_mean(found, "heuristic"), rel=1e-9)
     unscaled = [found.stops[name].trials / found.stops[name].scale for name in ("proved", "heuristic")]
     estimates = [trials_until_stop(instance, rule, 0.05) for rule in (found.stopping, paper)]
     assert unscaled == pytest.approx(estimates, rel=1e-9)

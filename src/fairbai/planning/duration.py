@@ -16,7 +16,7 @@ from fairbai.stopping import StoppingRule
 LEVELS = (0.1, 0.5, 0.9)
 MIN_RUNS, MAX_RUNS = 500, 1000  # the mean of fewer is less exact than the estimate
 WORK = 1_500_000  # arms times trials, of all runs together: well below a second
-GIVE_UP_AFTER = 5.0  # expected durations after which a run is given up
+GIVE_UP_AFTER = 20.0  # expected durations after which a run is given up
 SEED = 0  # the same plan has the same quantiles
 
 
