@@ -78,7 +78,7 @@ def test_every_family_can_be_planned(options: dict[str, Any]) -> None:
     low, middle, high = planned.range
     assert 3 <= low < middle < high < math.inf
     assert planned.at_estimates is not None
-    assert low < planned.at_estimates.proved < high
+    assert low < planned.at_estimates.expected < high
     assert planned.leader == 1
     assert planned.best[1] > 0.9
 

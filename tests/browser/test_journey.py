@@ -161,10 +161,14 @@ def test_what_the_service_refuses_leaves_no_results(site: Site) -> None:
 
 def test_one_trial_is_not_trials(site: Site) -> None:
     visitor = site.visitor()
-    trials = {"proved": 1.0, "without_floors": 1.0, "heuristic": 1.0, "drift_proof": 1.0}
+    trials = dict.fromkeys(("expected", "proved", "without_floors", "heuristic", "drift_proof"), 1.0)
     figures = {name: {"data": [], "layout": {}} for name in ("price", "allocation")}
     planned = {"trials": trials, "price": {"trials": 0.2, "ratio": 1.0}, "days": None, "allocation": []}
-    planned |= {"regret": {"until_decision": 0.5, "floors": 0.2}}
+    planned |= {"regret": {"until_decision": 0.5, "floors": 0.2}, "quantiles": {"p50": 1.0, "p90": 1.0}}
+    planned |= {
+        "stop": "drift_proof",
+        "stops": {"proved": {"kind": "mixture"}, "drift_proof": {"kind": "design_based"}},
+    }
     planned |= {"figures": figures, "drifts": True, "experiment": {}}
     visitor.page.route("**/v1/plan", lambda route: route.fulfill(json=planned))
     page = visitor.open("/plan")

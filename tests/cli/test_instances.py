@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 import fairbai as fb
 from examples.mismatched_log import write
 from fairbai.cli.questions import KEYS
-from fairbai.planning.expected import trials_until_stop
+from fairbai.planning.expected import Forecast
 from fairbai.problems.short_forms import FAMILY_MISSING
 from tests.cli.commands import Capture, complaint, help_of, report, run
 
@@ -102,9 +103,9 @@ def test_json_has_the_numbers_of_the_library(
     found = report(capsys, command, *flags.split(), *family_for(command, flags))
     agrees(found, instance, delta)
     if command == "solve":
-        assert found["expected_trials"] == trials_until_stop(instance, fb.stopping.Heuristic(), delta)
-        without = trials_until_stop(fb.Instance(instance.means, instance.family), fb.stopping.Heuristic(), delta)
-        assert found["expected_trials_without_floors"] == without
+        forecast = Forecast(instance, fb.stopping.Heuristic(), delta)
+        assert found["expected_trials"] == forecast.trials(found["characteristic_time"])
+        assert found["expected_trials_without_floors"] == forecast.trials(found["unconstrained_time"])
     else:
         assert found == fb.plan(instance, delta=delta).to_dict()
 
@@ -196,9 +197,12 @@ def test_plan_tells_trials_and_days(capsys: Capture) -> None:
     trials, days = found["trials"], found["days"]
     assert days == {name: value / 500 for name, value in trials.items()}
     text = run(capsys, *arguments, "--per-day", "500")
-    about = f"About {math.ceil(trials['proved']):,} trials ({days['proved']:.1f} days)"
+    about = f"About {math.ceil(trials['expected']):,} trials ({days['expected']:.1f} days)"
+    assert trials["expected"] == min(trials["proved"], trials["drift_proof"])
     assert f"{about} find the best arm with 95 % confidence,\nwhich is proved" in text
-    assert f"stopping rule fb.stopping.Mixture(kappa={found['stopping']['kappa']}, prior_mean=1.0, alpha=None)" in text
+    first, other = ("Mixture", "DesignBased") if found["stop"] == "proved" else ("DesignBased", "Mixture")
+    assert f"stopping rule fb.stopping.{first}(" in text
+    assert re.search(rf"^{other}, proved [a-z ]+, would take about [\d,]+ \([\d.]+ days\)\.$", text, re.MULTILINE)
     assert f"not proved, would take about {math.ceil(trials['heuristic']):,}" in text
     assert f"Without floors it would be {math.ceil(trials['without_floors']):,}" in text
     assert "70.00%" in text

@@ -7,7 +7,8 @@ import pytest
 
 import fairbai as fb
 from fairbai.planning import duration as durations
-from fairbai.planning.duration import LEVELS, approximate
+from fairbai.planning.duration import LEVELS, Duration
+from fairbai.planning.noise import Noise
 from fairbai.simulation.scenario import Scenario
 from tests.planning.test_expected import CASES
 
@@ -18,9 +19,10 @@ def test_the_approximation_is_within_a_third_of_simulations(
     family: fb.problems.families.Family, means: list[float], floor: float
 ) -> None:
     found = fb.plan(means, family, floor)
-    rough = approximate(found.instance, found.fair, found.proved)
+    rough = Duration.approximate(Noise.of(found.instance, found.fair), found.proved)
     assert not rough.simulated
-    runs = fb.simulate(found.instance, 0.05, stopping=found.stopping, settle=True, runs=400, seed=8)
+    stopping = found.stops["proved"].stopping
+    runs = fb.simulate(found.instance, 0.05, stopping=stopping, settle=True, runs=400, seed=8)
     simulated = np.quantile(runs.stopping_time, LEVELS)
     ratios = simulated / np.array([rough.p10, rough.p50, rough.p90])
     assert (ratios > 0.7).all(), ratios
@@ -51,7 +53,7 @@ def test_what_is_not_quick_is_approximated(
     found = fb.plan(means, family, rates)
     assert not found.duration.simulated
     assert ": an approximation." in repr(found)
-    assert found.duration.p50 == pytest.approx(found.proved)
+    assert 0.75 * found.expected < found.duration.p50 <= found.expected
 
 
 def test_nothing_is_compiled_for_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:

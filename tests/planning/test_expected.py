@@ -40,7 +40,7 @@ def test_the_heuristic_estimate_solves_its_equation(time: float, delta: float) -
 
 
 def test_every_arm_is_tried_at_least_once() -> None:
-    assert trials_until_stop(fb.Instance([1e6, 0.0, 0.0]), fb.stopping.Heuristic(), 0.05) == 3.0
+    assert trials_until_stop(fb.Instance([1e6, 0.0, 0.0]), fb.stopping.Heuristic(), 0.05) == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize("delta", [0.0, -0.1, 0.5, math.nan, "small", None])

@@ -12,7 +12,7 @@ import pytest
 
 import fairbai as fb
 from fairbai.charts.plans import figures
-from fairbai.planning import plan
+from fairbai.planning import Plan, plan
 from fairbai.planning.expected import Forecast, trials_until_stop
 from fairbai.planning.text import trials
 from fairbai.simulation.scenario import Scenario
@@ -37,19 +37,28 @@ def test_prices_and_shares() -> None:
     assert math.isclose(most.proved / most.without_floors, ratio, rel_tol=1e-9)
 
 
+def simulated_mean(found: Plan, stop: str) -> float:
+    """The mean of the experiments that a plan simulates."""
+    outlook = found.stops[stop]
+    options = {"settle": True, "runs": outlook.duration.runs, "seed": 0}
+    return float(fb.simulate(found.instance, found.delta, stopping=outlook.stopping, **options).stopping_time.mean())
+
+
 TIED = fb.Instance([0.5, 0.5], "bernoulli", tolerance=0.1)
 
 
 def test_the_mean_and_the_quantiles_are_those_of_the_same_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of equal arms within a tolerance the estimate is twice too long: 866, with half of them done within 401."""
+    """Of equal arms within a tolerance the estimate is twice too long: 846, with half of them done within 401."""
     monkeypatch.setattr(Scenario, "is_compiled", lambda self: True)
     found = plan(TIED)
     assert found.duration.simulated
     assert found.duration.p50 < found.proved < 1.2 * found.duration.p50
-    assert 0.4 < found.scale < 0.6
+    assert 0.4 < found.outlook.scale < 0.6
     assert found.heuristic < found.proved == found.without_floors
     assert "trials are of experiments simulated with the means" in repr(found)
-    again = fb.simulate(TIED, 0.05, stopping=found.stopping, settle=True, runs=400, seed=0).stopping_time
+    again = fb.simulate(
+        TIED, 0.05, stopping=found.stopping, settle=True, runs=found.duration.runs, seed=0
+    ).stopping_time
     assert found.proved == pytest.approx(again.mean(), rel=1e-9)
 
 
@@ -59,24 +68,23 @@ def test_both_stops_are_simulated(instance: fb.Instance, monkeypatch: pytest.Mon
     monkeypatch.setattr(Scenario, "is_compiled", lambda self: True)
     found = plan(instance)
     paper = fb.stopping.Heuristic()
-    again = fb.simulate(instance, 0.05, stopping=paper, settle=True, runs=400, seed=0).stopping_time
-    assert found.heuristic == pytest.approx(again.mean(), rel=1e-9)
-    unscaled = [found.proved / found.scale, found.heuristic / found.heuristic_scale]
+    assert found.heuristic == pytest.approx(simulated_mean(found, "heuristic"), rel=1e-9)
+    unscaled = [found.stops[name].trials / found.stops[name].scale for name in ("proved", "heuristic")]
     estimates = [trials_until_stop(instance, rule, 0.05) for rule in (found.stopping, paper)]
     assert unscaled == pytest.approx(estimates, rel=1e-9)
     proved, paper_curve, marker = figures(found)["price"]["data"]
     place = proved["x"].index(marker["x"][0])
     assert [proved["y"][place], paper_curve["y"][place]] == pytest.approx([found.proved, found.heuristic], rel=1e-6)
     monkeypatch.setattr(Scenario, "is_compiled", lambda self: False)
-    assert plan(instance).proved == pytest.approx(found.proved / found.scale, rel=1e-9)
+    assert plan(instance).proved == pytest.approx(found.proved / found.outlook.scale, rel=1e-9)
 
 
 def test_an_estimate_that_is_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Scenario, "is_compiled", lambda self: False)
     text = repr(plan(TIED))
-    assert text.startswith("At most about 866 trials find an arm within 0.1 of the best arm")
+    assert text.startswith("At most about 846 trials find an arm within 0.1 of the best arm")
     assert "an approximation, up to twice too long because 2 answers are right." in text
-    assert "not proved, would take at most about 1,001." in text
+    assert "not proved, would take at most about 981." in text
     assert "at least 150 trials on average (the lower bound where 2 answers are right)." in text
     many = repr(plan(fb.Instance([0.5] * 25, "bernoulli", tolerance=0.1)))
     assert "With 25 right answers there is no lower bound on the trials at delta = 0.05." in many
@@ -114,10 +122,10 @@ def test_charts_are_what_plotly_takes(rates: fb.rates.Rate) -> None:
         assert figure.layout.xaxis.title.text
         assert figure.layout.yaxis.title.text
     proved, _, marker = drawn["price"]["data"]
-    assert marker["y"] == [found.proved]
+    assert marker["y"] == [found.expected]
     if not isinstance(rates, fb.rates.Custom):
         place = proved["x"].index(marker["x"][0])
-        assert math.isclose(proved["y"][place], found.proved, rel_tol=1e-3)
+        assert math.isclose(proved["y"][place], found.expected, rel_tol=1e-3)
         assert proved["x"] == sorted(proved["x"])
         assert len(proved["x"]) > 3
 

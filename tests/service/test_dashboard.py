@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -50,10 +51,12 @@ def test_plan(tmp_path: Path) -> None:
         answer = Planned.model_validate(response.json())
         assert answer.best == "b"
         assert sum(arm.share for arm in answer.allocation) == pytest.approx(1.0)
-        assert answer.trials.without_floors <= answer.trials.proved
-        assert answer.price.trials == pytest.approx(answer.trials.proved - answer.trials.without_floors)
+        assert answer.stop == "drift_proof"
+        assert answer.trials.without_floors <= answer.trials.expected == answer.trials.drift_proof
+        assert answer.price.trials == pytest.approx(answer.trials.expected - answer.trials.without_floors)
+        assert answer.quantiles.p10 < answer.trials.expected < answer.quantiles.p90
         assert answer.days is not None
-        assert answer.days.proved == pytest.approx(answer.trials.proved / 5000)
+        assert answer.days.expected == pytest.approx(answer.trials.expected / 5000)
         for figure in answer.figures.values():
             go.Figure(figure)
 
@@ -89,7 +92,12 @@ def test_a_plan_has_both_stops(tmp_path: Path) -> None:
             assert answer.days is not None
             if answer.trials.drift_proof is not None:
                 assert answer.days.drift_proof == pytest.approx(answer.trials.drift_proof / 5000)
-            assert answer.experiment["stopping"]["kind"] == ("design_based" if drifts else "mixture")
+            assert answer.trials.expected == vars(answer.trials)[answer.stop]
+            assert answer.experiment["stopping"] == answer.stops[answer.stop]
+            if drifts or not possible:
+                assert answer.stop == ("drift_proof" if drifts else "proved")
+            else:
+                assert answer.trials.expected == min(answer.trials.proved, answer.trials.drift_proof or math.inf)
             begun = client.post("/v1/experiments", json={"name": "planned", **answer.experiment})
             assert begun.status_code == 201, begun.text
         refused = client.post("/v1/plan", json={**PLAN, "floors": 0.0, "drifts": True})

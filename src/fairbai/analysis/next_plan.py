@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from fairbai.allocation import solve
 from fairbai.analysis.plausible import MIN_SHRUNK, inside, observed_variances, plausible_means
 from fairbai.analysis.sentences import reasons
 from fairbai.experiment.defaults import checked_seed
-from fairbai.planning.duration import trials_at
-from fairbai.planning.expected import Forecast
-from fairbai.planning.plan import Plan, planned, suited
+from fairbai.planning.drawn import without_noise
+from fairbai.planning.noise import Noise
+from fairbai.planning.outlook import estimate_of
+from fairbai.planning.plan import Plan, design_suited, planned, suited
 from fairbai.planning.text import count, trials
 from fairbai.problems import Bounded, Gaussian, Instance
 from fairbai.problems.checks import Array, confidence, number, whole
@@ -136,7 +136,7 @@ def plan_next(
         >>> log = {"arm": ["a", "b"], "n": [2000, 2000], "clicks": [200, 240]}
         >>> found = plan_next(fb.analyze(log, trials="n", sum="clicks", family="bernoulli"), floors=0.2)
         >>> low, middle, high = found.range
-        >>> low < found.at_estimates.proved < high
+        >>> low < found.at_estimates.expected < high
         True
     """
     delta = found.delta if delta is None else confidence(delta)
@@ -190,9 +190,13 @@ def _trials(instance: Instance, delta: float, level: float) -> float:
     fair = solve(instance)
     if not math.isfinite(fair.characteristic_time):
         return math.inf
-    rough = Forecast(instance, Heuristic(), delta).trials(fair.characteristic_time)
-    expected = Forecast(instance, suited(instance, rough, delta), delta).trials(fair.characteristic_time)
-    return trials_at(instance, fair, expected, float(ndtri(level)))
+    rough = estimate_of(instance, Heuristic(), delta)(instance, fair)
+    expected = estimate_of(instance, suited(instance, rough, delta), delta)(instance, fair)
+    design = design_suited(instance, delta)
+    if design is not None:  # its probabilities hardly follow who is behind
+        drawn = Noise.of(instance, fair, follows=False).mean(without_noise(instance, design, delta))
+        expected = min(expected, drawn)
+    return float(Noise.of(instance, fair).quantiles(expected, level))
 
 
 def _at_estimates(found: "Analysis", rates: Rate, delta: float, per_day: float | None) -> Plan | None:
@@ -213,7 +217,7 @@ def _described(found: NextPlan) -> str:
     if found.at_estimates is None:
         lines.append("Two arms tie for the best in the log: if that is the truth, an experiment never ends.")
     else:
-        expected = found.at_estimates.proved
+        expected = found.at_estimates.expected
         about = "at most about" if found.at_estimates.too_long else "about"
         lines.append(f"If the observed means are the true ones: {about} {trials(expected)}{_days(found, expected)}.")
     ends = [f"{count(end)}{_days(found, end)}" for end in (middle, high)]

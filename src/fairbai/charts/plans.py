@@ -10,9 +10,9 @@ from fairbai.allocation import solve
 from fairbai.charts.colors import BLACK, BLUE, GREY, ORANGE, VERMILLION
 from fairbai.charts.look import Figure, arms_axis, axis, figure, largest, limit_trace, percent, shown
 from fairbai.planning import Plan
-from fairbai.planning.expected import Forecast
+from fairbai.planning.outlook import estimate_of
+from fairbai.planning.plan import HEURISTIC
 from fairbai.problems.rates import Bounded, Constant, Overlapping, Rate
-from fairbai.stopping import Heuristic
 
 POINTS = 33  # of the curve
 FEW_POINTS = 9  # with structure, where a solution takes much longer
@@ -40,8 +40,8 @@ def price_figure(found: Plan) -> Figure:
             "hovertemplate": "%{y:,.0f} trials",
         }
         for name, column, color, dash, factor in (
-            ("proved stop", 1, BLUE, "solid", found.scale),
-            ("heuristic stop", 2, GREY, "dash", found.heuristic_scale),
+            ("proved stop", 1, BLUE, "solid", found.outlook.scale),
+            ("heuristic stop", 2, GREY, "dash", found.stops[HEURISTIC].scale),
         )
     ]
     data.append(
@@ -50,7 +50,7 @@ def price_figure(found: Plan) -> Figure:
             "mode": "markers",
             "name": "this plan",
             "x": [here],
-            "y": [found.proved],
+            "y": [found.expected],
             "marker": {"color": VERMILLION, "size": 12, "symbol": "diamond"},
             "hoverinfo": "skip",  # the curve has the same point
         }
@@ -62,7 +62,7 @@ def price_figure(found: Plan) -> Figure:
 
 def allocation_figure(found: Plan) -> Figure:
     """The optimal share of every arm beside its floor and its ceiling, and beside its share without them."""
-    drawn = largest(found.fair.weights.tolist())
+    drawn = largest(found.shares.tolist())
     names = shown([str(found.labels[arm]) for arm in drawn])
 
     def column(values: Any) -> list[float]:
@@ -73,7 +73,7 @@ def allocation_figure(found: Plan) -> Figure:
             "type": "bar",
             "name": "with the floors",
             "x": names,
-            "y": column(found.fair.weights),
+            "y": column(found.shares),
             "marker": {"color": BLUE},
             "hovertemplate": "%{x}: %{y:.1f} %",
         },
@@ -142,16 +142,16 @@ def _curve(found: Plan, scale: _Scale) -> list[tuple[float, float, float]]:
     chosen, near = min(scale.chosen, scale.end), 1e-6 * scale.end
     others = np.linspace(0.0, scale.end * (1.0 - 1e-9), points).tolist()
     places = sorted([chosen, *(place for place in others if abs(place - chosen) > near)])
-    rules = (found.stopping, Heuristic())
-    forecasts = [Forecast(found.instance, rule, found.delta) for rule in rules]
+    rules = (found.stopping, found.stops[HEURISTIC].stopping)
+    estimates = [estimate_of(found.instance, rule, found.delta) for rule in rules]
     curve = []
     for place in places:
         try:
             instance = found.instance.with_rates(scale.at(place, arms))
         except ValueError:  # what the other limits do not allow
             continue
-        time = solve(instance).characteristic_time
-        if math.isfinite(time):
-            proved, heuristic = (forecast.trials(time) for forecast in forecasts)
+        fair = solve(instance)
+        proved, heuristic = (estimate(instance, fair) for estimate in estimates)
+        if math.isfinite(proved + heuristic):
             curve.append((place, proved, heuristic))
     return curve

@@ -7,6 +7,7 @@ from fairbai.cli.printing import print_json
 from fairbai.cli.questions import asked_of, question
 from fairbai.cli.studies import COMPARED
 from fairbai.planning import plan
+from fairbai.planning.plan import PROVED
 from fairbai.simulation.comparison import compare_rules, rules_named
 
 HORIZON = 4.0  # expected trials
@@ -18,8 +19,8 @@ def print_comparison(options: argparse.Namespace) -> None:
         from fairbai.charts.frontier import save_frontier  # before the work, because it needs the extra `report`
     form, rules = question(options), rules_named(options.rules)
     given = (form["means"], form.get("family"), form.get("floors"), form.get("delta", 0.05), form.get("arms"))
-    planned = plan(*given, **asked_of(form))
-    estimate = planned.proved / planned.scale  # without simulation: the same whatever is compiled
+    planned = plan(*given, **asked_of(form)).with_stop(PROVED)  # the other proved stop takes only rules that draw
+    estimate = planned.expected / planned.outlook.scale  # without simulation: the same whatever is compiled
     horizon = math.ceil(HORIZON * estimate) if options.horizon is None else options.horizon
     found = compare_rules(
         planned.instance,

@@ -3,8 +3,8 @@
 Rewards without noise show what a stopping rule asks for: the evidence about the best arm and its closest rival at which
 the score of the rule reaches its level. (The other arms need fewer trials, so what the rule asks of them matters less.)
 Floors do not change what is asked, but the evidence that a trial brings: 1 / T*_p on average instead of 1 / T*. So the
-estimate rises with the floors, as T*_p does. Real experiments vary around it, and may end somewhat earlier or later on
-average: docs/dashboard.md has a comparison.
+estimate rises with the floors, as T*_p does. What noise adds is in ``planning.noise``; docs/dashboard.md compares both
+with simulations.
 """
 
 import math
@@ -18,10 +18,10 @@ from fairbai.experiment.linear import experiment_of
 from fairbai.kernels import state as rows
 from fairbai.kernels.config import KAPPA
 from fairbai.kernels.ties import hardest_mean
+from fairbai.planning.noise import Noise
 from fairbai.problems import Family, Gaussian, Instance
 from fairbai.problems.checks import Array, confidence
-from fairbai.stopping import DesignBased, StoppingRule
-from fairbai.stopping.design import hardest_pair
+from fairbai.stopping import StoppingRule
 
 STEPS = 100
 PRECISION = 1e-12  # relative
@@ -43,7 +43,7 @@ def trials_until_stop(instance: Instance, stopping: StoppingRule, delta: float) 
         >>> round(trials_until_stop(instance, fb.stopping.Heuristic(), delta=0.05), -2)
         10400.0
     """
-    return Forecast(instance, stopping, delta).trials(solve(instance).characteristic_time)
+    return Forecast(instance, stopping, delta).expected(instance, solve(instance))
 
 
 class Forecast:
@@ -79,8 +79,13 @@ class Forecast:
         self._means, self._variances = np.array(instance.oriented.out_of_units(instance.means)), instance.scales
         self._shares = (1.0 - SPREAD) * self._free.weights + SPREAD / instance.means.size
 
+    def expected(self, instance: Instance, fair: Allocation) -> float:
+        """The expected trials with the floors of this instance, of which ``fair`` is the solution."""
+        trials = self.trials(fair.characteristic_time)
+        return Noise.of(instance, fair).mean(trials) if math.isfinite(trials) else trials
+
     def trials(self, time: float) -> float:
-        """The expected trials where the characteristic time is ``time``; at least those that decisions wait for."""
+        """The trials without noise where the characteristic time is ``time``; at least one per arm."""
         arms = self._free.weights.size
         if not math.isfinite(self._free.characteristic_time + time):
             return math.inf
@@ -110,32 +115,6 @@ def _family_of_two(family: Family, variances: Array) -> Family:
     if not isinstance(family, Gaussian):
         return family
     return Gaussian(None, guess=variances) if family.unknown_variance else Gaussian(variances)
-
-
-def design_trials(instance: Instance, stopping: DesignBased, delta: float, guarantees: Array) -> float:
-    """The trials until the design-based stop, about: as if the policy were the optimal shares, and without noise.
-
-    Args:
-        instance: The means, as they are guessed, with family and floors.
-        stopping: The rule.
-        delta: The error probability.
-        guarantees: The least probability of every arm.
-    """
-    gap, noise = hardest_pair(instance)
-    if gap <= 0.0:
-        return math.inf
-    bets, weights = stopping.grid(guarantees)
-    usable = bets <= guarantees.min()
-    growth = bets[usable] * gap - 0.5 * bets[usable] ** 2 * noise
-    logs, level = np.log(weights[usable] / weights[usable].sum()), stopping.level(confidence(delta), guarantees.size)
-    low, high = 0.0, 8.0 * level / float(growth.max())
-    for _ in range(STEPS):
-        middle = 0.5 * (low + high)
-        if np.logaddexp.reduce(logs + middle * growth) < level:
-            low = middle
-        else:
-            high = middle
-    return max(high, float(guarantees.size))
 
 
 def _rival(best: Allocation) -> int:

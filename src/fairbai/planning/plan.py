@@ -2,31 +2,36 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fairbai.allocation import Allocation, PriceOfFairness, lower_bound, price_of_fairness, solve
-from fairbai.experiment.defaults import default_sampling
-from fairbai.planning.duration import Duration, duration, estimated
-from fairbai.planning.expected import Forecast, design_trials
+from fairbai.planning.duration import Duration
 from fairbai.planning.levels import levels_of
+from fairbai.planning.outlook import Outlook, estimate_of
 from fairbai.planning.text import described
-from fairbai.problems import Bernoulli, Instance
-from fairbai.problems.checks import Numbers, confidence, number
+from fairbai.problems import Instance
+from fairbai.problems.checks import Array, Numbers, confidence, number
 from fairbai.problems.labels import labels_for
 from fairbai.problems.question import Goal, Tolerance, question_of
 from fairbai.problems.rates import Bounded, Constant
 from fairbai.problems.short_forms import FamilyForm, RateForm, arms_of, family_of, rates_of, shares_given
-from fairbai.stopping import DesignBased, Heuristic, LinearMixture, Mixture
+from fairbai.stopping import DesignBased, Heuristic, LinearMixture, Mixture, StoppingRule
 
 MAX_TRIALS = 1e15  # nobody has as many, and far more are not even numbers
+DAY = 86_400.0  # seconds
+PROVED, DRIFT_PROOF, HEURISTIC = "proved", "drift_proof", "heuristic"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
     """How an experiment is expected to go; prints as a short report.
+
+    It names the proved stop that ends first, and all its numbers are those of that stop but for ``trials`` and
+    ``stops``, which have the others by name: "proved" is for means that do not change, "drift_proof" is proved whatever
+    they do (where it can be used), and "heuristic" is the threshold of the paper's tables, which is not proved.
 
     Attributes:
         instance: The means as they are guessed, with family and floors.
@@ -35,17 +40,8 @@ class Plan:
         per_day: Trials per day, or None.
         fair: The optimal shares with the floors.
         free: The optimal shares without any floor or other limit.
-        stopping: The proved rule that suits the expected trials.
-        heuristic: Expected trials with the threshold of the paper's tables, which is not proved; simulated as those
-            with ``stopping`` are.
-        proved: Expected trials with ``stopping``.
-        without_floors: Expected trials with ``stopping`` if there were no floors.
-        duration: Quantiles of the trials with ``stopping``.
-        scale: The mean of simulated experiments over the estimate without noise; expected trials with
-            ``stopping`` are scaled by it, so that they and the quantiles are of the same experiments. It is 1 where
-            none were simulated, as in a process that has not compiled the kernels yet; ``proved / scale`` is the same
-            in every process.
-        heuristic_scale: The same for ``heuristic``.
+        stops: The outlook with every stop, by its name.
+        stop: The name of the stop of this plan.
     """
 
     instance: Instance
@@ -54,13 +50,42 @@ class Plan:
     per_day: float | None
     fair: Allocation
     free: Allocation
-    stopping: Mixture | LinearMixture
-    heuristic: float
-    proved: float
-    without_floors: float
-    duration: Duration
-    scale: float = 1.0
-    heuristic_scale: float = 1.0
+    stops: dict[str, Outlook]
+    stop: str
+
+    def with_stop(self, name: str) -> "Plan":
+        """The plan of the same experiment with another of its stops."""
+        return replace(self, stop=name)
+
+    @property
+    def outlook(self) -> Outlook:
+        """How the experiment goes with the stop of this plan."""
+        return self.stops[self.stop]
+
+    @property
+    def stopping(self) -> StoppingRule:
+        """The stop of this plan, tuned to it."""
+        return self.outlook.stopping
+
+    @property
+    def expected(self) -> float:
+        """Expected trials."""
+        return self.outlook.trials
+
+    @property
+    def without_floors(self) -> float:
+        """Expected trials if there were no floors."""
+        return self.outlook.without_floors
+
+    @property
+    def duration(self) -> Duration:
+        """Quantiles of the trials."""
+        return self.outlook.duration
+
+    @property
+    def shares(self) -> Array:
+        """The shares of the arms, about."""
+        return self.outlook.shares
 
     @property
     def best(self) -> str | int:
@@ -80,22 +105,48 @@ class Plan:
     @property
     def too_long(self) -> bool:
         """Whether the expected trials are an upper estimate: several answers are right, and none was simulated."""
-        return len(self.instance.acceptable) > 1 and not self.duration.simulated
+        estimated = self.stop != DRIFT_PROOF and not self.duration.simulated
+        return len(self.instance.acceptable) > 1 and estimated
+
+    @property
+    def proved(self) -> float:
+        """Expected trials with the stop that is proved if the means do not change."""
+        return self.stops[PROVED].trials
+
+    @property
+    def drift_proof(self) -> float:
+        """Expected trials with ``design_based``, if the means do not change; nan where it cannot be used."""
+        return self.stops[DRIFT_PROOF].trials if DRIFT_PROOF in self.stops else math.nan
+
+    @property
+    def heuristic(self) -> float:
+        """Expected trials with the threshold of the paper's tables, which is not proved."""
+        return self.stops[HEURISTIC].trials
+
+    @property
+    def design_based(self) -> DesignBased | None:
+        """The stop for means that change, tuned to this plan; None where it cannot be used.
+
+        It needs Bernoulli or bounded rewards, and floors that are known beforehand and positive.
+        """
+        found = self.stops.get(DRIFT_PROOF)
+        return None if found is None else found.stopping  # type: ignore[return-value]  # the only one of that name
 
     @property
     def trials(self) -> dict[str, float]:
-        """The three expected numbers of trials by name."""
-        return {"proved": self.proved, "heuristic": self.heuristic, "without_floors": self.without_floors}
+        """Expected trials: with the stop of this plan, with it but without floors, and with every stop by name."""
+        named = {name: one.trials for name, one in self.stops.items()}
+        return {"expected": self.expected, "without_floors": self.without_floors, **named}
 
     @property
     def regret(self) -> float:
         """What trials of other arms than the best will forgo until the decision, about, in the unit of the rewards."""
-        return self.proved * float(self.instance.gaps @ self.fair.weights)
+        return self.expected * float(self.instance.gaps @ self.shares)
 
     @property
     def floors_regret(self) -> float:
         """Of that what the floors and other limits alone forgo: with the best policy that keeps them."""
-        return self.proved * self.instance.fair_gap
+        return self.expected * self.instance.fair_gap
 
     @property
     def implied(self) -> list[str]:
@@ -104,48 +155,37 @@ class Plan:
         return rates.implied(self.labels) if isinstance(rates, Bounded) else []
 
     @property
-    def design_based(self) -> DesignBased | None:
-        """The stop for means that change, tuned to this plan; None where it cannot be used.
-
-        It needs Bernoulli or bounded rewards, and floors that are known beforehand and positive.
-        """
-        known = isinstance(self.instance.rates, Constant) and bool((self.instance.floors > 0.0).all())
-        if not known or not DesignBased().proved(self.instance.family):
-            return None
-        return DesignBased.for_instance(self.instance, self.delta)
-
-    @property
-    def drift_proof(self) -> float:
-        """Expected trials with ``design_based``, if the means do not change; nan where it cannot be used."""
-        stopping = self.design_based
-        if stopping is None:
-            return math.nan
-        arms, rates = self.instance.means.size, self.instance.rates
-        least = default_sampling(stopping, rates, arms).guarantees(rates, arms)  # type: ignore[arg-type]  # known floors
-        trials = design_trials(self.instance, stopping, self.delta, np.asarray(least))
-        # 0 and 1 have the variance that the other stop assumes, so that nothing is gained; this estimate has no noise
-        return max(trials, self.proved) if isinstance(self.instance.family, Bernoulli) else trials
-
-    @property
     def experiment(self) -> dict[str, Any]:
-        """The JSON form of this experiment; with a name it can be sent to ``POST /v1/experiments``."""
-        return {
+        """The JSON form of this experiment; with a name it can be sent to ``POST /v1/experiments``.
+
+        With the stop for means that change, tickets without a reward count after a day, as nothing or as the worst.
+        """
+        family, question = self.instance.family, self.instance.question
+        form = {
             "arms": [str(label) for label in self.labels],
             "delta": self.delta,
-            "family": self.instance.family.to_dict(),
+            "family": family.to_dict(),
             "floors": self.instance.rates.to_dict(),
             "stopping": self.stopping.to_dict(),
-            **self.instance.question.to_dict([str(label) for label in self.labels]),
+            **question.to_dict([str(label) for label in self.labels]),
         }
+        if self.stop == DRIFT_PROOF:
+            costs = question.goal == "min" and family.kind == "bounded"
+            form |= {"report_after": DAY, "silence": family.high if costs else max(0.0, family.low)}
+        return form
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, ready for JSON; docs/commands.md describes the keys. ``fairbai simulate`` takes it as a file."""
         form = described_instance(self.instance, self.delta, self.labels) | {
+            "stop": self.stop,
             "stopping": self.stopping.to_dict(),
             "trials": self.trials,
             "quantiles": vars(self.duration).copy(),
             "regret": {"until_decision": self.regret, "floors": self.floors_regret},
+            "stops": {name: one.stopping.to_dict() for name, one in self.stops.items()},
         }
+        for arm, share in zip(form["arms"], self.shares.tolist(), strict=True):
+            arm["expected_trials"] = self.expected * share
         if self.per_day is not None:
             form["days"] = {name: value / self.per_day for name, value in self.trials.items()}
         return form
@@ -215,9 +255,9 @@ def plan(
     Example:
         >>> import fairbai as fb
         >>> found = fb.plan([0.5, 0.3], family="bernoulli", floors={"new": 0.8, "old": 0.1}, arms=["new", "old"])
-        >>> found.best, found.proved > found.without_floors
+        >>> found.best, found.expected > found.without_floors
         ('new', True)
-        >>> found.duration.p10 < found.proved < found.duration.p90
+        >>> found.duration.p10 < found.expected < found.duration.p90
         True
     """
     delta, floors = confidence(delta), shares_given(floors, rates)
@@ -241,20 +281,25 @@ def planned(
     instance: Instance, delta: float, labels: tuple[str | int, ...], per_day: float | None, simulate: bool = True
 ) -> Plan:
     """The plan of an instance; without simulations it is only estimated, however short its experiments are."""
-    fair, free = solve(instance), solve(instance.with_rates(None))
+    both = fair, free = solve(instance), solve(instance.with_rates(None))
     _check_decidable(instance, fair, free, labels)
-    heuristic = Forecast(instance, Heuristic(), delta).trials(fair.characteristic_time)
-    stopping = suited(instance, heuristic, delta)
-    forecast = Forecast(instance, stopping, delta)
-    proved = forecast.trials(fair.characteristic_time)
-    without_floors = min(proved, forecast.trials(free.characteristic_time))
-    last = duration if simulate else estimated
-    quantiles, mean = last(instance, stopping, delta, fair, proved)
-    tried = last(instance, Heuristic(), delta, fair, heuristic)[1]  # estimates of both are off, by different factors
-    scale = mean / proved
-    estimates = (tried, scale * proved, scale * without_floors)
-    scales = (scale, tried / heuristic)
-    return Plan(instance, delta, labels, per_day, fair, free, stopping, *estimates, quantiles, *scales)
+    rough = estimate_of(instance, Heuristic(), delta)(instance, fair)  # the same whatever was simulated
+    rules: dict[str, StoppingRule] = {PROVED: suited(instance, rough, delta)}
+    design = design_suited(instance, delta)
+    if design is not None:
+        rules[DRIFT_PROOF] = design
+    rules[HEURISTIC] = Heuristic()
+    stops = {name: Outlook.of(instance, rule, delta, both, simulate) for name, rule in rules.items()}
+    first = min(set(stops) - {HEURISTIC}, key=lambda name: (stops[name].trials, name))
+    return Plan(instance, delta, labels, per_day, fair, free, stops, first)
+
+
+def design_suited(instance: Instance, delta: float) -> DesignBased | None:
+    """The stop for means that change, tuned to an instance; None where it cannot be used."""
+    known = isinstance(instance.rates, Constant) and bool((instance.floors > 0.0).all())
+    if not known or not DesignBased().proved(instance.family):
+        return None
+    return DesignBased.for_instance(instance, delta)
 
 
 def _check_decidable(instance: Instance, fair: Allocation, free: Allocation, labels: tuple[Any, ...]) -> None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fairbai.planning.plan import Plan
 
 MAX_IMPLIED = 5  # sentences about limits
+CONDITIONS = {"proved": "if the means do not change", "drift_proof": "however the means change"}
 
 
 def described(plan: "Plan") -> str:
@@ -20,18 +21,31 @@ def described(plan: "Plan") -> str:
 def _sentences(plan: "Plan") -> list[str]:
     price, sure = plan.price, 100 * (1 - plan.delta)
     asked = plan.instance.question.asked(plan.labels)
-    floors = trials(math.ceil(plan.proved) - math.ceil(plan.without_floors))
-    about = "At most about" if plan.too_long else "About"
+    floors = trials(math.ceil(plan.expected) - math.ceil(plan.without_floors))
     return [
-        f"{about} {trials(plan.proved)}{_days(plan, plan.proved)} find {asked} with {sure:g} % confidence,",
-        f"which is proved for the stopping rule fb.stopping.{plan.stopping!r}.",
+        f"{_about(plan)} {trials(plan.expected)}{_days(plan, plan.expected)} find {asked} with {sure:g} % confidence,",
+        f"which is proved for the stopping rule fb.stopping.{plan.stopping!r}",
+        f"{CONDITIONS[plan.stop]}.",
         *_spread(plan),
-        f"The paper's threshold, which is not proved, would take {about.lower()} {count(plan.heuristic)}.",
+        *(line for name in plan.stops if name != plan.stop for line in _other(plan.with_stop(name))),
         f"Without floors it would be {count(plan.without_floors)}: fairness costs {floors}.",
         f"The price of fairness, T*_p / T*, is {price.ratio:.3f} (never more than {price.upper_bound:.3f}).",
         f"Until the decision, other arms than the best forgo about {plan.regret:,.3g} in the unit of the rewards,",
         f"of which the floors alone {plan.floors_regret:,.3g}.",
     ]
+
+
+def _about(plan: "Plan") -> str:
+    return "At most about" if plan.too_long else "About"
+
+
+def _other(plan: "Plan") -> list[str]:
+    """The expected trials with another stop than the one that ends first."""
+    would = f"would take {_about(plan).lower()} {count(plan.expected)}"
+    if plan.stop == "heuristic":
+        return [f"The paper's threshold, which is not proved, {would}{_days(plan, plan.expected)}."]
+    name = type(plan.stopping).__name__
+    return [f"{name}, proved {CONDITIONS[plan.stop]}, {would}{_days(plan, plan.expected)}."]
 
 
 def _spread(plan: "Plan") -> list[str]:
@@ -48,7 +62,7 @@ def _spread(plan: "Plan") -> list[str]:
 
 
 def _table(plan: "Plan") -> str:
-    means, floors, shares = plan.instance.means, plan.fair.floors, plan.fair.weights
+    means, floors, shares = plan.instance.means, plan.fair.floors, plan.shares
     return aligned(
         ["arm", "mean", "floor", "share", "trials"],
         [
@@ -57,7 +71,7 @@ def _table(plan: "Plan") -> str:
                 f"{means[arm]:g}",
                 f"{floors[arm]:.2%}",
                 f"{shares[arm]:.2%}",
-                count(plan.proved * float(shares[arm])),
+                count(plan.expected * float(shares[arm])),
             ]
             for arm, label in enumerate(plan.labels)
         ],
@@ -67,8 +81,8 @@ def _table(plan: "Plan") -> str:
 def _levels(plan: "Plan") -> list[str]:
     """A table of the levels, if there are factors."""
     rows = [
-        [one.factor, one.level, f"{one.floor:.2%}", f"{one.weight:.2%}", count(plan.proved * one.weight)]
-        for one in levels_of(plan.instance, plan.fair.weights.tolist())
+        [one.factor, one.level, f"{one.floor:.2%}", f"{one.weight:.2%}", count(plan.expected * one.weight)]
+        for one in levels_of(plan.instance, plan.shares.tolist())
     ]
     return [aligned(["factor", "level", "floor", "share", "trials"], rows, words=2), ""] if rows else []
 

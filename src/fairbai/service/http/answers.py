@@ -142,10 +142,11 @@ class PlannedLevel(Shape):
 class PlannedTrials(Shape):
     """Expected trials, or days."""
 
-    heuristic: float
-    proved: float
-    without_floors: float = Field(description="with the proved rule, if there were no floors")
+    expected: float = Field(description="with the stop of the plan, which everything else belongs to")
+    without_floors: float = Field(description="the same, if there were no floors")
+    proved: float = Field(description="with the stop that is proved if traffic does not change")
     drift_proof: float | None = Field(description="with the stop design_based; null where it is not possible")
+    heuristic: float = Field(description="with the paper's threshold, which is not proved")
 
 
 class Quantiles(Shape):
@@ -177,13 +178,17 @@ class Planned(Shape):
     best: str
     allocation: list[PlannedArm]
     levels: list[PlannedLevel] | None = Field(None, description="with factors: every level of every factor")
+    stop: Literal["proved", "drift_proof"] = Field(
+        description="the stop of the plan: drift_proof for traffic that changes, else the one that ends first"
+    )
     trials: PlannedTrials
     quantiles: Quantiles
     regret: PlannedRegret
     price: Price
     days: PlannedTrials | None
+    stops: dict[str, dict[str, Any]] = Field(description="the stopping rules by the names in trials")
     figures: dict[str, dict[str, Any]] = Field(description="for plotly: price and allocation")
-    drifts: bool = Field(description="whether the experiment has the stop design_based, for traffic that changes")
+    drifts: bool = Field(description="whether the plan is for traffic that changes")
     experiment: dict[str, Any] = Field(description="what to send to POST /v1/experiments, but for its name")
 
 

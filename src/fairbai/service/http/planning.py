@@ -4,6 +4,7 @@ from typing import Any
 
 from fairbai.charts.plans import figures
 from fairbai.planning import Plan, plan
+from fairbai.planning.plan import DRIFT_PROOF
 from fairbai.problems.checks import Numbers
 from fairbai.problems.factor_forms import means_by
 from fairbai.problems.families import Family, Gaussian
@@ -12,7 +13,6 @@ from fairbai.service.domain.ranges import check_scale
 from fairbai.service.domain.refusals import invalid
 from fairbai.service.domain.wording import by_label
 from fairbai.service.http import forms
-from fairbai.service.http.fields import DAY
 
 
 def planned(form: forms.Plan) -> dict[str, Any]:
@@ -50,38 +50,36 @@ def _means(form: forms.Plan) -> Numbers:
 
 
 def _answer(found: Plan, drifts: bool | None) -> dict[str, Any]:
-    form, stop = found.to_dict(), found.design_based
-    if drifts and stop is None:
+    if drifts and found.design_based is None:
         raise ValueError(
             "drifts needs bernoulli or bounded rewards, and a constant, positive floor for every arm: give these, or "
             "false if your traffic does not change"
         )
-    changes = stop is not None and drifts is not False
-    trials = None if stop is None else found.drift_proof
-    days = form.get("days")
-    names = {"arm": "arm", "mean": "mean", "floor": "floor", "ceiling": "ceiling", "share": "weight"}
+    changes = found.design_based is not None and drifts is not False
+    if changes:
+        found = found.with_stop(DRIFT_PROOF)
+    form, missing = found.to_dict(), {} if found.design_based else {DRIFT_PROOF: None}
+    names = {"arm": "arm", "mean": "mean", "floor": "floor", "ceiling": "ceiling"}
+    shares = [{"share": share} for share in found.shares.tolist()]
     return {
         "best": found.best,
-        "allocation": [{name: arm[key] for name, key in names.items()} for arm in form["arms"]],
+        "allocation": [
+            {name: arm[key] for name, key in names.items()} | share
+            for arm, share in zip(form["arms"], shares, strict=True)
+        ],
         **({"levels": [_level(one) for one in form["levels"]]} if "levels" in form else {}),
-        "trials": {**form["trials"], "drift_proof": trials},
+        "stop": found.stop,
+        "trials": form["trials"] | missing,
         "quantiles": form["quantiles"],
         "regret": form["regret"],
-        "price": {"trials": found.proved - found.without_floors, "ratio": found.proved / found.without_floors},
-        "days": days and {**days, "drift_proof": None if trials is None else trials / (found.per_day or 1.0)},
+        "price": {"trials": found.expected - found.without_floors, "ratio": found.expected / found.without_floors},
+        "days": form["days"] | missing if "days" in form else None,
+        "stops": form["stops"],
         "figures": figures(found),
         "drifts": changes,
-        "experiment": found.experiment | (_drift_proof(found) if changes else {}),
+        "experiment": found.experiment,
     }
 
 
 def _level(form: dict[str, Any]) -> dict[str, Any]:
     return {"factor": form["factor"], "level": form["level"], "floor": form["floor"], "share": form["weight"]}
-
-
-def _drift_proof(found: Plan) -> dict[str, Any]:
-    """The stop for traffic that changes, and as what it counts tickets without a reward: nothing, or the worst."""
-    assert found.design_based is not None
-    family, goal = found.instance.family, found.instance.question.goal
-    silence = family.high if goal == "min" and family.kind == "bounded" else max(0.0, family.low)
-    return {"stopping": found.design_based.to_dict(), "report_after": DAY, "silence": silence}

@@ -12,6 +12,7 @@ import { creation, snippets } from "./snippets.js";
 
 const LABELS = ["Arm", "Mean", "Floor", "Ceiling", "Share"];
 const SCOPE = { proved: ", if traffic does not change", drift_proof: ", however traffic changes" };
+const KINDS = { mixture: "Mixture", linear_mixture: "LinearMixture", design_based: "DesignBased", heuristic: "Heuristic" };
 const LEVELS = ["Level", "Floor", "Share"];
 const NEEDS = "needs yes-or-no rewards and a floor for every arm";
 const ADDITIVE = " and what levels add does not depend on the other factors";
@@ -38,21 +39,23 @@ const ask = latest(async (form) => {
 
 function show(plan, form) {
   const { trials, price } = plan;
-  const [used, other] = plan.drifts ? ["drift_proof", "proved"] : ["proved", "drift_proof"];
+  const used = plan.stop; // every figure but those of the other stops is of this one
+  const other = used === "proved" ? "drift_proof" : "proved";
+  const named = (stop) => KINDS[plan.stops[stop]?.kind ?? "design_based"];
   const length = plan.days ? `, ${days(plan.days[used])}` : "";
   complain(find("problem"), null);
   say(find("answer"), `About ${aboutTrials(trials[used])}${length}`);
   say(
     find("meaning"),
-    `on average until the decision; a single experiment can be shorter or longer. ` +
-      `The chance of a wrong answer is proved to be at most ${percent(form.delta, 2)}${SCOPE[used]}${form.factors ? ADDITIVE : ""}.`,
+    `on average until the decision; half of all experiments end within ${about(plan.quantiles.p50)} trials, nine in ten ` +
+      `within ${about(plan.quantiles.p90)}. The stopping rule is ${named(used)}. The chance of a wrong answer is proved to be at most ${percent(form.delta, 2)}${SCOPE[used]}${form.factors ? ADDITIVE : ""}.`,
   );
   complain(find("short"), tooShort(trials[used], form.daily));
   say(find("price-of"), aboutTrials(price.trials));
   say(find("price-ratio"), `${percent(price.ratio - 1, 0)} more than without floors`);
   say(find("without-floors"), aboutTrials(trials.without_floors));
   say(find("without-floors-days"), plan.days ? days(plan.days.without_floors) : "");
-  say(find("other-stop"), plan.drifts ? "If traffic does not change" : "If traffic changes over time");
+  say(find("other-stop"), `With ${named(other)}${SCOPE[other]}`);
   say(find("other"), trials[other] === null ? NONE : aboutTrials(trials[other]));
   say(find("other-days"), trials[other] === null ? (form.factors ? NO_FACTORS : NEEDS) : plan.days ? days(plan.days[other]) : "");
   say(find("heuristic"), aboutTrials(trials.heuristic));
