@@ -13,9 +13,15 @@ Quote = Callable[[Any], str]
 
 
 def sentence(status: "Status", quote: Quote) -> str:
-    """Where an experiment stands."""
+    """Where an experiment stands and, if rewards wait for one that is missing, for which."""
     if status.decided:
         return _decided(status, quote)
+    said = _undecided(status, quote)
+    return said if status.waits is None else f"{said} {status.waits.sentence()}."
+
+
+def _undecided(status: "Status", quote: Quote) -> str:
+    """What one has if one stops now."""
     if status.recommendation is None:
         return f"{_opening(status)} no arm can be named, because {_lacking(status)}."
     looks = quote(status.recommendation)
@@ -61,7 +67,8 @@ def _lacking(status: "Status") -> str:
     if status.condition:  # a model of fewer parameters than arms, for which some of the arms are enough
         return "the arms that have rewards do not determine all parameters of the model"
     missing = int((status.observed == 0).sum())
-    return f"{counted(missing, 'arm')} ha{'s' if missing == 1 else 've'} no reward"
+    none = "no reward" if status.waits is None else "no counted reward"
+    return f"{counted(missing, 'arm')} ha{'s' if missing == 1 else 've'} {none}"
 
 
 def _sure(status: "Status", confidence: float, quote: Quote) -> str:
