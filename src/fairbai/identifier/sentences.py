@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 MAX_NAMED = 4  # arms in a sentence; more are counted
 MAX_PERCENT = 99.9  # that a sentence claims
+SURE_AT_ALL = 0.01  # a confidence below it is not worth a number
 Quote = Callable[[Any], str]
 
 
@@ -73,7 +74,7 @@ def _lacking(status: "Status") -> str:
 
 def _sure(status: "Status", confidence: float, quote: Quote) -> str:
     """How sure, and of what, if it is not that the arm is the best one."""
-    if confidence < 0.01:
+    if confidence < SURE_AT_ALL:
         return "but that is no more than a guess"
     what = ""
     if _keeps_control(status):
@@ -123,7 +124,7 @@ def _decided(status: "Status", quote: Quote) -> str:
         answer += f" is {_claim(status, quote)}"
     if status.confidence is None:
         return f"Decided: {answer}, but this is not proved, because {_reason(status)}."
-    condition = f" if {status.condition}" if status.condition else ""
+    condition = f" if {status.proved_if}" if status.proved_if else ""
     return f"Decided: {answer}, with {percent(status.confidence)} confidence, proved{condition}{_since(status)}."
 
 

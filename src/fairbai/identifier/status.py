@@ -16,6 +16,7 @@ from fairbai.experiment.standing import expected_remaining
 from fairbai.identifier import sentences
 from fairbai.identifier.effects import LevelEffect, level_effects
 from fairbai.kernels import state as rows
+from fairbai.problems.assumptions import proved_if
 from fairbai.problems.checks import Array
 from fairbai.problems.linear import Linear
 from fairbai.problems.question import Question
@@ -67,6 +68,8 @@ class Status:
         effects: What every level adds, if the experiment is factorial; else none. See docs/factorial.md.
         condition: What the proof needs besides rewards of the declared family, such as "the effects in the model add
             up", which ``sentence`` says; empty if nothing.
+        proved_if: The conditions of what is ``proved``, such as "every arm keeps its mean", which ``sentence`` says of a
+            decision.
         question: What the answer must be, which ``sentence`` says unless it is the arm with the largest mean.
     """
 
@@ -96,6 +99,7 @@ class Status:
     sample_ratio: float | None = None
     question: Question = field(default_factory=Question)
     condition: str = ""
+    proved_if: str = ""
 
     def sentence(self, quote: Callable[[Any], str] = repr) -> str:
         """What this means, in one sentence; ``quote`` is how it names an arm. A confidence is rounded down.
@@ -144,6 +148,7 @@ class Status:
             sample_ratio=None if procedure.doubts.ratio is None else procedure.doubts.ratio.p_value,
             question=procedure.experiment.question,
             condition=procedure.experiment.declared.condition,
+            proved_if=proved_if(procedure.experiment.declared, procedure.experiment.stopping.drift_proof),
         )
 
 

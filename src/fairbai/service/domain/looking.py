@@ -30,10 +30,11 @@ class Looks:
         self.progress, self._confidence, self._named = progress_of(status), status.confidence, status.recommendation
         return status
 
-    def confidence(self, identifier: Identifier) -> float | None:
-        """How sure it was at the last look; None if another arm is recommended since, or nothing is proved."""
-        same = self._named == identifier.recommendation and identifier.procedure.proved
-        return self._confidence if same else None
+    def confidence(self, identifier: Identifier, observed: int) -> float | None:
+        """How sure it was at the last look, or is now if another arm is recommended since; None if nothing is proved."""
+        if self._named != identifier.recommendation:
+            self.look(identifier, observed)
+        return self._confidence if identifier.procedure.proved else None
 
     def due_within(self, trials: int, observed: int, more: int) -> bool:
         """Whether the progress may be computed again within so many trials or rewards more."""

@@ -1,6 +1,7 @@
 """What an experiment guarantees, in sentences."""
 
 from fairbai.identifier.sentences import percent
+from fairbai.problems.assumptions import proved_if
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.cycles import cycle_name
 from fairbai.service.domain.promises import Promises
@@ -98,13 +99,13 @@ def _promised_error(status: Status, book: Book) -> str:
         return f"{error} (the target; not proved, as {CONTRADICTIONS[early[0]['kind']]})."
     if not status["proved"]:
         return f"{error} (a heuristic target, not proved)."
+    experiment = book.identifier.procedure.experiment
+    conditions = proved_if(experiment.declared, "estimand" in status)
     if "estimand" not in status:
-        condition = book.identifier.procedure.experiment.declared.condition
-        more = f" and {condition}" if condition else ""
-        return f"{error} (proved, if the rewards of each arm do not change over time{more})."
+        return f"{error} (proved if {conditions})."
     best = "largest" if status["goal"] == "max" else "smallest"
     return (
-        f"{error} (proved, however the rewards change over time). It is about {status['estimand']}: the arm with the "
+        f"{error} (proved, however the rewards change over time, if {conditions}). It is about {status['estimand']}: the arm with the "
         f"{best} of these averages is best."
     )
 

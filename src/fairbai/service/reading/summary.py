@@ -30,7 +30,9 @@ def summarised(reading: Reading) -> Summary:
     if status["trials"] == 0:
         headline = EMPTY[status["ended_by"]]
     elif not status["decided"]:
-        more = _more(status)
+        more = f"{_more(status)}{_held(status)}"
+    elif status["proved"] and "estimand" in status:
+        more = f" Proved if {reading.now.proved_if}."
     late = [one for one in status["voids"] if one["after_decision"] and one["told_before"]]
     more += "".join(f" {voided_sentence(one, status['decided'])}" for one in late)
     more += _doubted(status) if status["stopped"] or status["decided"] else ""  # else the headline says why
@@ -85,6 +87,11 @@ def _more(status: Status) -> str:
     if status["ended_by"] is not None:
         return f" {count(status['pending'], 'reward')} may still come.{waiting(status)}"
     return f" No decision yet after {trials}{_reached(status)}.{waiting(status) or _ahead(status)}"
+
+
+def _held(status: Status) -> str:
+    """The ticket that rewards wait for, and until when; empty if none waits."""
+    return "" if status["waits"] is None else f" {status['waits']['sentence']}"
 
 
 def _given(status: Status) -> str:
@@ -143,8 +150,8 @@ def _decided(reading: Reading, price: float | None) -> str:
     status, one = reading.status, reading.book.identifier
     confidence = f"{percentage(status['target_confidence'])} confidence"
     sure = f"with {confidence}" if status["proved"] else f"by a rule that aims at {confidence} and is not proved"
-    seems, condition = "is", one.procedure.experiment.declared.condition
-    sure += f" if {condition}" if condition and status["proved"] else ""
+    seems, conditions = "is", reading.now.proved_if
+    sure += f" if {conditions}" if status["proved"] and "estimand" not in status else ""
     if doubts_at_decision(status):
         seems, sure = "looks", f"but without the {confidence} that was the aim"
     assert one.decision is not None
