@@ -48,7 +48,9 @@ def test_a_decision() -> None:
     doubt = fb.Doubt("family", "A", "Rewards of 'A' have 3.0 times the variance of Gaussian rewards", 7, False)
     assert "because rewards of 'A' have 3.0 times" in replace(unproved, doubts=(doubt,)).sentence()
     later = replace(found, doubts=(replace(doubt, after_decision=True),))
-    assert later.sentence().endswith("proved if every arm keeps its mean; later rewards contradict the declared family.")
+    assert later.sentence().endswith(
+        "proved if every arm keeps its mean; later rewards contradict the declared family."
+    )
 
 
 def test_a_decision_under_a_linear_model() -> None:

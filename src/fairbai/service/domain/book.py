@@ -63,7 +63,9 @@ class Book(Record):
             "assigned": int(sum(identifier["state"]["assigned"])),
             "observed": int(sum(identifier["state"]["observed"])),
             "progress": 1.0 if answer["decided"] else self.looks.progress,
-            "confidence": self.looks.confidence(self.identifier, self.observed) if self.final is None else self.final.confidence,
+            "confidence": self.looks.confidence(self.identifier, self.observed)
+            if self.final is None
+            else self.final.confidence,
             "floors_kept": self._floors_kept(identifier),
             "looks_at": self.wakes_at,
             "paused": self.paused,

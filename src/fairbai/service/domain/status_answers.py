@@ -140,7 +140,9 @@ class Status(Answer):
     held: Annotated[int, Field(description="rewards that were told and are not counted yet: those of `report_after`")]
     waits: Annotated[
         Wait | None,
-        Field(description="with design_based: the ticket that held rewards wait for; null: none waits, or it is decided"),
+        Field(
+            description="with design_based: the ticket that held rewards wait for; null: none waits, or it is decided"
+        ),
     ]
     voided: Annotated[int, Field(description="rewards that were voided")]
     voids: Annotated[list[VoidedThen], Field(description="oldest first")]

@@ -183,6 +183,7 @@ class Planned(Shape):
     price: Price
     days: PlannedTrials | None
     figures: dict[str, dict[str, Any]] = Field(description="for plotly: price and allocation")
+    proved_if: str = Field(description="the conditions of the proof of this experiment's answer")
     drifts: bool = Field(description="whether the experiment has the stop design_based, for traffic that changes")
     experiment: dict[str, Any] = Field(description="what to send to POST /v1/experiments, but for its name")
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from fairbai.charts.plans import figures
 from fairbai.planning import Plan, plan
+from fairbai.problems.assumptions import proved_if
 from fairbai.problems.checks import Numbers
 from fairbai.problems.factor_forms import means_by
 from fairbai.problems.families import Family, Gaussian
@@ -70,6 +71,7 @@ def _answer(found: Plan, drifts: bool | None) -> dict[str, Any]:
         "price": {"trials": found.proved - found.without_floors, "ratio": found.proved / found.without_floors},
         "days": days and {**days, "drift_proof": None if trials is None else trials / (found.per_day or 1.0)},
         "figures": figures(found),
+        "proved_if": proved_if(found.instance.family, changes),
         "drifts": changes,
         "experiment": found.experiment | (_drift_proof(found) if changes else {}),
     }

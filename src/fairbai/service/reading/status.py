@@ -18,9 +18,7 @@ from fairbai.stopping.intervals import intervals
 MAX_FACTOR = 20  # of the trials so far: an estimate beyond that only says that it is too early for one
 
 
-def described(
-    row: Row[Any], book: Book, now: Status, waits: status_answers.Wait | None
-) -> status_answers.Status:
+def described(row: Row[Any], book: Book, now: Status, waits: status_answers.Wait | None) -> status_answers.Status:
     """The status of an experiment as clients see it.
 
     Args:

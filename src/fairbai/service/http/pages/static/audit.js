@@ -2,7 +2,7 @@
 
 import { get, Problem, reason, signIn } from "./api.js";
 import { badge, complain, facts, find, make, row, say } from "./dom.js";
-import { age, confidence, count, decimal, known, moment, NONE, percent, plural, shareOf, state, together } from "./format.js";
+import { age, confidence, count, decimal, known, moment, NONE, percent, period, plural, shareOf, state, together } from "./format.js";
 import { frame, missing } from "./frame.js";
 
 const id = location.pathname.split("/")[2];
@@ -14,8 +14,8 @@ const NAMES = {
   stopping: "Stopping rule",
   settle: "Continue until floors are met",
   seed: "Seed",
-  lease: "Ticket lease (seconds)",
-  report_after: "Rewards count at the age of (seconds)",
+  lease: "Ticket lease",
+  report_after: "Rewards count at the age of",
   silence: "Silence counts as",
   cycle: "Decides at the end of every",
   min_duration: "Decides not before",
@@ -108,6 +108,7 @@ function several(labels) {
 function setting(name, value) {
   if (name === "goal") return GOALS[value];
   if (name === "deadline") return moment(value);
+  if (["lease", "report_after"].includes(name) && value !== null) return period(value);
   if (name === "values") return Object.entries(value).map(([arm, one]) => `${arm}: ${JSON.stringify(one)}`).join("; ");
   return name === "max_trials" ? count(value) : described(value);
 }
