@@ -68,8 +68,8 @@ class Status:
         effects: What every level adds, if the experiment is factorial; else none. See docs/factorial.md.
         condition: What the proof needs besides rewards of the declared family, such as "the effects in the model add
             up", which ``sentence`` says; empty if nothing.
-        proved_if: The conditions of what is ``proved``, such as "every arm keeps its mean", which ``sentence`` says of a
-            decision.
+        proved_if: The conditions of what is ``proved``, such as "every arm keeps its mean", which ``sentence`` says
+            of a decision.
         question: What the answer must be, which ``sentence`` says unless it is the arm with the largest mean.
     """
 

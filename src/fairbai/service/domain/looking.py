@@ -31,7 +31,7 @@ class Looks:
         return status
 
     def confidence(self, identifier: Identifier, observed: int) -> float | None:
-        """How sure it was at the last look, or is now if another arm is recommended since; None if nothing is proved."""
+        """How sure it was at the last look, or now if another arm is recommended since; None if nothing is proved."""
         if self._named != identifier.recommendation:
             self.look(identifier, observed)
         return self._confidence if identifier.procedure.proved else None

@@ -240,7 +240,7 @@ class LearningCost(TypedDict):
 class Summary(TypedDict):
     """An experiment in a few words, and the numbers in them."""
 
-    sentence: Annotated[str, Field(description="`headline` and `more`")]
+    sentence: Annotated[str, Field(description="`headline`, `more`, and for which ticket rewards wait")]
     headline: Annotated[str, Field(description="the answer or, without one, the `sentence` of the status")]
     more: Annotated[str, Field(description="what else there is to say; may be empty")]
     state: State

@@ -106,7 +106,7 @@ def written(status: Status, summary: Summary, audit: Audit, figures: dict[str, d
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{name}</title>\n<style>\n{parts.style}</style></head><body>",
             f'<header><h1>{name}</h1><p class="sentence">{_text(summary["headline"])}</p>',
-            f"<p>{_text(summary['more'])}</p><p>{_text(status['question'])}</p></header>",
+            f"<p>{_text(summary['more'])}</p>{_waits(status)}<p>{_text(status['question'])}</p></header>",
             _effects(status),
             f"<section><h2>Arms</h2>{_arms(status)}{_learning_cost(summary)}</section>",
             charts,
@@ -130,6 +130,10 @@ def _data(content: Any) -> str:
 
 def _text(sentence: str) -> str:
     return escape(together(sentence))
+
+
+def _waits(status: Status) -> str:
+    return "" if status["waits"] is None else f"<p>{_text(status['waits']['sentence'])}</p>"
 
 
 def _arms(status: Status) -> str:
@@ -244,11 +248,10 @@ def _setting(name: str, value: Any, labels: list[str]) -> str:
     if name == "values":
         return "; ".join(f"{label}: {encode(one)}" for label, one in value.items())
     if not isinstance(value, dict):
-        return str(value)
-    inner = [
-        f"{key.replace('_', ' ')} {_parameter(key, given, labels)}" for key, given in value.items() if key != "kind"
-    ]
+        return decimal(value) if isinstance(value, float) else str(value)
     kind = str(value.get("kind", "yes")).replace("_", " ")
+    given = {key: one for key, one in value.items() if key != "kind" and (kind != "bounded" or one is not None)}
+    inner = [f"{key.replace('_', ' ')} {_parameter(key, one, labels)}" for key, one in given.items()]
     return f"{kind} ({'; '.join(inner)})" if inner else kind
 
 

@@ -105,8 +105,8 @@ def _promised_error(status: Status, book: Book) -> str:
         return f"{error} (proved if {conditions})."
     best = "largest" if status["goal"] == "max" else "smallest"
     return (
-        f"{error} (proved, however the rewards change over time, if {conditions}). It is about {status['estimand']}: the arm with the "
-        f"{best} of these averages is best."
+        f"{error} (proved, however the rewards change over time, if {conditions}). It is about {status['estimand']}: "
+        f"the arm with the {best} of these averages is best."
     )
 
 

@@ -30,14 +30,14 @@ def summarised(reading: Reading) -> Summary:
     if status["trials"] == 0:
         headline = EMPTY[status["ended_by"]]
     elif not status["decided"]:
-        more = f"{_more(status)}{_held(status)}"
+        more = _more(status)
     elif status["proved"] and "estimand" in status:
         more = f" Proved if {reading.now.proved_if}."
     late = [one for one in status["voids"] if one["after_decision"] and one["told_before"]]
     more += "".join(f" {voided_sentence(one, status['decided'])}" for one in late)
     more += _doubted(status) if status["stopped"] or status["decided"] else ""  # else the headline says why
     return {
-        "sentence": f"{headline}{more}",
+        "sentence": f"{headline}{more}" + ("" if status["waits"] is None else f" {status['waits']['sentence']}"),
         "headline": headline,
         "more": more.strip(),
         "state": status["state"],
@@ -87,11 +87,6 @@ def _more(status: Status) -> str:
     if status["ended_by"] is not None:
         return f" {count(status['pending'], 'reward')} may still come.{waiting(status)}"
     return f" No decision yet after {trials}{_reached(status)}.{waiting(status) or _ahead(status)}"
-
-
-def _held(status: Status) -> str:
-    """The ticket that rewards wait for, and until when; empty if none waits."""
-    return "" if status["waits"] is None else f" {status['waits']['sentence']}"
 
 
 def _given(status: Status) -> str:

@@ -7,6 +7,7 @@ from fairbai.identifier.sentences import SURE_AT_ALL, percent
 
 NARROW = "\u202f"  # a narrow space that does not break
 NONE = "–"
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def quoted(label: str) -> str:
@@ -94,5 +95,6 @@ def interval(ends: list[float | None], kind: str = "") -> str:
 
 
 def moment(iso: str) -> str:
-    """A time, to the minute."""
-    return f"{iso[:10]} at {iso[11:16]} UTC"
+    """A time, to the minute, in which no line breaks inside a date."""
+    day, month = int(iso[8:10]), MONTHS[int(iso[5:7]) - 1]
+    return f"{day}\u00a0{month}\u00a0{iso[:4]} at {iso[11:16]}\u00a0UTC"

@@ -10,8 +10,15 @@ function show({ paths }) {
   const calls = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, call]) => [`${method.toUpperCase()} ${path}`, call]),
   );
-  const cells = ([name, call]) => [make("code", {}, name), call.description ?? call.summary, call["x-role"] ?? "none"];
+  const words = ({ description, summary }) => (description ?? summary).replaceAll("`", "");
+  const cells = ([name, call]) => [broken(name), words(call), call["x-role"] ?? "none"];
   find("calls").replaceChildren(...calls.map((call) => row(LABELS, cells(call))));
+}
+
+/** A path that breaks before its slashes only. */
+function broken(name) {
+  const parts = name.split(/(?=\/)/);
+  return make("code", {}, ...parts.flatMap((part) => [make("wbr"), part]));
 }
 
 frame();

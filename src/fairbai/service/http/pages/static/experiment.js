@@ -78,6 +78,7 @@ function show(status) {
   find("standing").classList.toggle("good", status.decided && status.proved);
   find("standing").classList.toggle("warn", status.stopped && !status.decided);
   if (!status.decided && status.trials) say(find("sentence"), together(status.sentence));
+  complain(find("waits"), status.waits?.sentence ?? null);
   complain(find("question"), unusual(status) ? together(status.question) : null);
   complain(find("doubts"), remarks(status));
   complain(find("ratio"), status.sample_ratio?.mismatch === false ? status.sample_ratio.sentence : null);
@@ -111,6 +112,7 @@ function tiles(status) {
   find("budget").hidden = most === null;
   find("budget-spent").value = most === null ? 0 : Math.min(1, trials / most);
   say(find("confidence"), status.recommendation === null || !known(status.confidence) ? NONE : surely(status.confidence));
+  find("confidence").classList.toggle("wordy", find("confidence").textContent.length > 8);
   say(find("target"), sureOf(status));
   say(find("evidence-now"), percent(progress, 0));
   say(find("threshold"), needed(status));
