@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from fairbai.service.domain.cycles import Cycles, seconds
+from fairbai.service.domain.encoding import iso
 from fairbai.service.reading import verify
+from fairbai.service.reading.words import moment
 from tests.service.running import FORM, Local, address, ask, create, opened, running, tell
 from tests.service.test_log import differences, expire
 
