@@ -53,7 +53,7 @@ def test_the_page_says_whether_arms_come_as_drawn(site: Site) -> None:
     page = (visitor := site.visitor()).open(f"/experiments/{experiment}")
     expect(page.locator("#ratio")).to_have_text("Sample ratio: no drawn trials yet.")
     report(site, experiment, {"b": 34, "10": 33, "2": 33})
-    expect(page.locator("#ratio")).to_contain_text("Sample ratio: as drawn (p = ")
+    expect(page.locator("#ratio")).to_contain_text("Sample ratio: no mismatch (p = ")
     expect(page.locator("#doubts")).to_be_hidden()
     report(site, experiment, {"b": 4000, "10": 1000, "2": 1000})
     expect(page.locator("#doubts")).to_contain_text("Sample ratio: not as drawn (p = ")

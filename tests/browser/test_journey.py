@@ -18,15 +18,21 @@ def test_from_the_plan_to_the_report(site: Site, tmp_path: Path) -> None:
     page.get_by_label("Mean of the other arms", exact=True).fill("10")
     page.get_by_label("Best arm is better by", exact=True).fill("80")
     page.get_by_label("Chance of a wrong answer", exact=True).fill("0.01")
-    expect(page.locator("#meaning")).to_contain_text("at most 0.01 %, however traffic changes")
+    expect(page.locator("#meaning")).to_contain_text(
+        "at most 0.01 %, however traffic changes, if arms are shown as drawn"
+    )
     page.get_by_label("My traffic changes over time").uncheck()
-    expect(page.locator("#meaning")).to_contain_text("if traffic does not change")
+    expect(page.locator("#meaning")).to_contain_text("at most 0.01 % if every arm keeps its mean.")
     page.get_by_label("My traffic changes over time").check()
     expect(page.locator("#meaning")).to_contain_text("however traffic changes")
     page.get_by_role("button", name="Start experiment").click()
     expect(page.get_by_role("heading", name="“Checkout button” has started")).to_be_visible()
     experiment = page.get_by_role("link", name="Watch the experiment").get_attribute("href").rsplit("/", 1)[1]
-    assert f'client.ask("{experiment}"' in page.locator("#code pre").first.inner_text()
+    code = page.locator("#code pre").first.inner_text()
+    assert f'client.ask("{experiment}", serve_winner=True, unit=visitor)' in code
+    assert "who comes back sees the same variant" in page.locator("#code").inner_text()
+    below = page.locator("#form").bounding_box()["y"]
+    assert page.locator("#started").bounding_box()["y"] < below  # at the top of the page
 
     page.get_by_role("link", name="Watch the experiment").click()
     expect(page.locator("#live")).to_have_text("Live")
@@ -239,7 +245,7 @@ def test_the_answer_follows_the_slider_while_it_is_dragged(site: Site) -> None:
 def test_every_family_and_way_of_planning_works(site: Site) -> None:
     visitor = site.visitor()
     page = visitor.open("/plan")
-    for family in ("gaussian", "poisson", "exponential", "bernoulli"):
+    for family in ("gaussian", "bounded", "poisson", "exponential", "bernoulli"):
         page.locator("#family").select_option(family)
         expect(page.locator("#results")).to_have_attribute("aria-busy", "false")
         expect(page.get_by_role("alert")).to_be_hidden()
@@ -259,4 +265,62 @@ def test_every_family_and_way_of_planning_works(site: Site) -> None:
     expect(page.locator("#allocation")).to_contain_text("Blue")
     page.get_by_text("Shares as a table").click()
     expect(page.locator("#shares tr").first).to_contain_text("Blue")
+    visitor.check()
+
+
+@pytest.mark.system
+def test_revenue_is_bounded_and_says_for_which_rewards_it_is_proved(site: Site) -> None:
+    visitor = site.visitor()
+    page = visitor.open("/plan")
+    offered = page.locator("#family option")
+    expect(offered.filter(has_text="revenue")).to_have_attribute("value", "bounded")
+    page.locator("#family").select_option("gaussian")
+    expect(page.locator("#family-hint")).to_contain_text("Revenue does not")
+    expect(page.locator("#meaning")).to_contain_text(
+        "if rewards vary no more than normal ones of the declared variance"
+    )
+    page.get_by_label("this is a guess").check()
+    expect(page.locator("#family-hint")).to_contain_text("Approximate for skewed rewards such as revenue")
+    expect(page.locator("#meaning")).to_contain_text("if rewards are normal, which revenue is not")
+    page.locator("#family").select_option("bounded")
+    page.get_by_label("Largest possible reward").fill("5")
+    expect(page.get_by_role("alert")).to_contain_text("must be greater than 0 and less than 5")
+    page.get_by_label("Largest possible reward").fill("40")
+    expect(page.get_by_role("alert")).to_contain_text("the standard deviation is less than 16.8")
+    page.get_by_label("Largest possible reward").fill("400")
+    expect(page.locator("#meaning")).to_contain_text("if every reward is from 0 to 400, arms are shown as drawn")
+    page.get_by_role("button", name="Start experiment").click()
+    expect(page.locator("#started")).to_be_visible()
+    made = page.get_by_role("link", name="Watch the experiment").get_attribute("href").rsplit("/", 1)[1]
+    family = site.client.status(made)["config"]["family"]
+    assert (family["kind"], family["low"], family["high"]) == ("bounded", 0.0, 400.0)
+    visitor.check()
+
+
+@pytest.mark.system
+def test_more_has_the_window_the_cycle_the_visitors_and_the_flag(site: Site) -> None:
+    visitor = site.visitor()
+    page = visitor.open("/plan")
+    page.get_by_text("More: window, cycle, visitors, flag").click()
+    page.get_by_label("My traffic changes over time").uncheck()
+    page.get_by_label("A trial without a reward counts as").fill("0")
+    expect(page.get_by_role("alert")).to_have_text("What a trial without a reward counts as needs a window.")
+    page.get_by_label("Window: rewards count at the age of").fill("2")
+    page.get_by_label("Unit of the window").select_option("hours")
+    page.get_by_label("Decide", exact=True).select_option("at the end of whole weeks")
+    page.get_by_label("Share of the visitors who take part").fill("50")
+    page.get_by_label("After the end, visitors who come back see").select_option("the winner")
+    page.get_by_label("A visitor who earns several times has earned").select_option("the last")
+    page.get_by_label("Feature flag").fill("no spaces")
+    expect(page.get_by_role("alert")).to_contain_text("The flag must be letters")
+    page.get_by_label("Feature flag").fill("checkout-of-tests")
+    expect(page.locator("#start")).to_be_enabled()
+    page.get_by_role("button", name="Start experiment").click()
+    expect(page.locator("#started")).to_be_visible()
+    assert "client.reward(" in page.locator("#code pre").first.inner_text()
+    expect(page.locator("#code")).to_contain_text("when the window of 2 hours is over")
+    made = page.get_by_role("link", name="Watch the experiment").get_attribute("href").rsplit("/", 1)[1]
+    config = site.client.status(made)["config"]
+    names = ("report_after", "silence", "cycle", "enrol", "after_stop", "earnings", "flag")
+    assert [config[name] for name in names] == [7200.0, 0.0, "7d", 0.5, "move", "last", "checkout-of-tests"]
     visitor.check()

@@ -76,7 +76,7 @@ def check_looks(page: Page, where: str) -> None:
 
 def paths(experiment: str) -> list[str]:
     here = f"/experiments/{experiment}"
-    return ["/sign-in", "/plan", "/experiments", here, f"{here}/audit", "/static/not-found.html"]
+    return ["/sign-in", "/plan", "/docs", "/experiments", here, f"{here}/audit", "/static/not-found.html"]
 
 
 def test_hostile_words_are_shown_as_text(site: Site, experiment: str) -> None:

@@ -75,3 +75,22 @@ def test_whoever_is_signed_in_goes_on(site: Site) -> None:
 def test_the_wait_is_a_number(site: Site) -> None:
     page = site.visitor(role=None).open("/sign-in?wait=call%20this%20number")
     expect(page.get_by_role("alert")).to_contain_text("Try again in 60 seconds.")
+
+
+def test_a_link_may_have_the_key_which_is_only_confirmed(site: Site) -> None:
+    visitor = site.visitor(role=None)
+    page = visitor.open(f"/sign-in#{site.keys['admin']}")
+    expect(page.get_by_role("button", name="Sign in")).to_be_focused()
+    assert "fb_" not in page.url
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Experiments")).to_be_visible()
+    visitor.check()
+
+
+def test_help_has_the_words_and_the_calls(site: Site) -> None:
+    visitor = site.visitor()
+    page = visitor.open("/experiments")
+    page.get_by_role("link", name="Glossary").click()
+    expect(page.locator("#glossary + dl")).to_contain_text("Sample ratio")
+    expect(page.locator("#calls tr", has_text="POST /v1/experiments/{experiment}/ask")).to_contain_text("writer")
+    visitor.check()

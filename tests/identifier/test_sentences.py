@@ -42,20 +42,22 @@ def test_the_race(candidates: tuple[Any, ...], arms: int, expected: str) -> None
 
 def test_a_decision() -> None:
     found = status(decided=True, stopped=True, ended_by="decision", confidence=0.95, candidates=("B",))
-    assert found.sentence() == "Decided: 'B', with 95 % confidence, proved."
+    assert found.sentence() == "Decided: 'B', with 95 % confidence, proved if every arm keeps its mean."
     unproved = replace(found, proved=False, confidence=None, candidates=None)
     assert unproved.sentence() == "Decided: 'B', but this is not proved, because the stopping rule is not proved."
     doubt = fb.Doubt("family", "A", "Rewards of 'A' have 3.0 times the variance of Gaussian rewards", 7, False)
     assert "because rewards of 'A' have 3.0 times" in replace(unproved, doubts=(doubt,)).sentence()
     later = replace(found, doubts=(replace(doubt, after_decision=True),))
-    assert later.sentence().endswith("confidence, proved; later rewards contradict the declared family.")
+    assert later.sentence().endswith(
+        "proved if every arm keeps its mean; later rewards contradict the declared family."
+    )
 
 
 def test_a_decision_under_a_linear_model() -> None:
     """What the proof needs besides is named, and that it was contradicted later; without structure nothing is."""
     ident = fb.Identifier(3, 0.05, fb.Linear([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]))
     ident.tell_batch([99, 99, 99], [0.0, 99.0, 198.0])
-    assert ident.status().sentence().endswith("confidence, proved if the means are linear in the features.")
+    assert ident.status().sentence().endswith("and the means are linear in the features.")
     ident.tell_batch([99, 0, 0], [400.0, 0.0, 0.0])
     assert ident.status().sentence().endswith("linear in the features; later rewards contradict that.")
     assert fb.Linear(np.eye(3)).condition == ""
@@ -156,7 +158,7 @@ def test_percent_never_overstates() -> None:
 def test_of_what_it_is_sure(question: Question, named: str, sure: str, decided: str) -> None:
     found = status(question=question, recommendation=named, confidence=0.8799, candidates=("A", "B"))
     assert found.sentence() == f"If you stop now: {sure} 'A' and 'B' are still in the race."
-    assert replace(found, decided=True).sentence() == f"{decided} 87 % confidence, proved."
+    assert replace(found, decided=True).sentence() == f"{decided} 87 % confidence, proved if every arm keeps its mean."
 
 
 def test_the_control_is_a_guess_though_another_arm_looks_better() -> None:

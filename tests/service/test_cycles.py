@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from fairbai.service.domain.cycles import Cycles, seconds
+from fairbai.service.domain.encoding import iso
 from fairbai.service.reading import verify
+from fairbai.service.reading.words import moment
 from tests.service.running import FORM, Local, address, ask, create, opened, running, tell
 from tests.service.test_log import differences, expire
 
@@ -71,7 +73,7 @@ def test_decides_at_the_end_of_the_cycle(client: Local, tmp_path: Path, stopping
     gather(client, at, 600 if stopping == "mixture" else 3000)
     status = client.get(at).json()
     assert (status["decided"], status["enough"], status["expected_trials_to_go"]) == (False, True, 0.0)
-    ending = time.strftime("%Y-%m-%d at %H:%M UTC", time.gmtime(began + 7 * DAY))
+    ending = moment(iso(began + 7 * DAY))
     sentence = client.get(f"{at}/summary").json()["sentence"]
     assert f"It decides at the end of the week, on {ending}, if the evidence holds." in sentence
     assert "A decision is made only at the end of a whole week" in client.get(f"{at}/audit").text

@@ -21,6 +21,7 @@ from fairbai.problems.short_forms import FAMILY_MISSING
 from fairbai.service.domain import answers, audit_answers, status_answers
 from fairbai.service.http.answers import Planned
 from fairbai.service.reading.replay import MAX_DIFFERENCE
+from fairbai.service.reading.words import together
 from fairbai.service.storage.schema import experiments
 from fairbai.service.storage.settings import ServerSettings
 from tests.service.running import Local, address, ask, create, play, running, tell
@@ -283,7 +284,8 @@ def test_sentence_of_a_decision(tmp_path: Path) -> None:
         found = client.get(f"{at}/summary").json()
         trials = client.get(at).json()["trials"]
         assert re.fullmatch(
-            rf"“a” is best, with 95 % confidence, after {trials} trials; every arm got at least its guaranteed "
+            rf"“a” is best, with 95 % confidence if rewards vary no more than normal ones of the declared variance and "
+            rf"every arm keeps its mean, after {trials} trials; every arm got at least its guaranteed "
             r"10 % to 60 %; fairness cost about \d+ trials\.",
             found["sentence"],
         )
@@ -513,7 +515,7 @@ def test_report_is_one_file_in_which_labels_are_text(tmp_path: Path) -> None:
         assert "img" not in reader.tags
         summary = client.get(f"{at}/summary").json()
         for text in (*HOSTILE, "<script>alert(2)</script>", summary["headline"], summary["more"]):
-            assert text in reader.text
+            assert together(text) in reader.text
         assert not [value for name, value in reader.attributes if name in ("src", "href") or name.startswith("on")]
         assert json.loads(reader.data)["shares"]["data"][0]["x"][0] == "&lt;script&gt;alert(1)&lt;/scrip…"
         policy = next(value for name, value in reader.attributes if name == "content" and "script-src" in str(value))
@@ -527,13 +529,15 @@ def test_settings_of_a_report_are_words(tmp_path: Path) -> None:
         reader = Reader()
         reader.feed(client.get(f"{at}/report").text)
         settings = reader.text[reader.text.index("Setting") :]
-        assert "Target error probability (δ)10 %" in settings
-        assert "Guaranteed sharesbounded (floor a: 10 %, b: 20 %, c: 10 %; ceiling 60 %; groups b, c: 50 %)" in settings
+        assert "Target error probability (δ)10\u202f%" in settings
+        shares = "Guaranteed sharesbounded (floor a: 10 %, b: 20 %, c: 10 %; ceiling 60 %; groups b, c: 50 %)"
+        assert together(shares) in settings
+        assert "Lease of a ticket1 day" in settings
         assert "Sampling rulefair top two" in settings
         assert "{" not in settings
         groups = [{"arms": [1, 2], "floor": 0.5, "ceiling": 0.7}, {"arms": [0], "ceiling": 0.4}]
         reader.feed(client.get(f"{create(client, floors={'kind': 'bounded', 'groups': groups})}/report").text)
-        assert "groups b, c: 50 % to 70 %, a: at most 40 %)" in reader.text
+        assert together("groups b, c: 50 % to 70 %, a: at most 40 %)") in reader.text
 
 
 def test_what_is_passed_on_has_no_webhook(tmp_path: Path) -> None:

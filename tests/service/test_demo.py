@@ -43,14 +43,17 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow_without_jit
-def test_it_plays_until_it_has_an_answer(tmp_path: Path) -> None:
+def test_it_plays_until_it_has_an_answer(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     url = address(tmp_path)
+    caplog.set_level("INFO", "fairbai.service")
     with running(url, demo=True, sweep=0.1) as client:
         first = client.get("/v1/session").json()["demo"]
         until_stopped(client, first)
         status = client.get(f"/v1/experiments/{first}").json()
         assert status["name"] == demo.NAME
         assert status["decided"]
+        said = f"demo: decided: {status['recommendation']!r} is the best arm, with 99 % confidence"
+        assert [message for message in caplog.messages if message.startswith(said)] != []
         assert status["trials"] > status["observed"]  # some are lost
         assert client.get(f"/v1/experiments/{first}/audit").json()["kept"] is True
     with opened(url) as database:
@@ -100,7 +103,7 @@ def demonstration(folder: Path, *options: str) -> Iterator[tuple[subprocess.Pope
     process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        found = re.fullmatch(r"demo: open (\S+) and sign in with (fb_\S+)\n", process.stdout.readline())
+        found = re.fullmatch(r"demo: open (\S+/)sign-in#(fb_\S+)\n", process.stdout.readline())
         assert found is not None
         yield process, found[1], found[2]
     finally:
@@ -166,4 +169,4 @@ def test_the_address_of_the_demonstration_can_be_opened(
     monkeypatch.setattr(ServerSettings, "to_environment", lambda _: None)
     said: list[str] = []
     serve.serve(ServerSettings(database=f"sqlite:///{tmp_path}/demo.db", demo=True), host, 8000, 1, said.append)
-    assert re.fullmatch(rf"demo: open http://{re.escape(shown)}:\d+/ and sign in with fb_\S+", said[-1])
+    assert re.fullmatch(rf"demo: open http://{re.escape(shown)}:\d+/sign-in#fb_\S+", said[-1])

@@ -20,6 +20,7 @@ from fairbai.client.calls import checked
 from fairbai.service.domain import answers, audit_answers, status_answers
 from fairbai.service.domain.encoding import iso
 from fairbai.service.reading import verify
+from fairbai.service.reading.words import together
 from tests.service.conftest import Start
 from tests.service.running import FORM, Local, address, ask, create, opened, play, running, tell
 from tests.service.test_cycles import DAY, Clock, gather
@@ -327,7 +328,7 @@ def test_pages_say_that_it_stopped_without_a_decision(client: Local, tmp_path: P
     summary = TypeAdapter(status_answers.Summary).validate_python(read(client, f"{at}/summary"), strict=True)
     assert (summary["decided"], summary["fairness_trials"]) == (False, None)
     page = client.get(f"{at}/report").text
-    assert summary["headline"] in page
+    assert together(summary["headline"]) in page
     assert "best guess" in page
     assert "is best," not in page
     stream = client.get(f"{at}/stream").text  # which ends, as the experiment has

@@ -31,6 +31,7 @@ def test_every_page_is_whole(name: str) -> None:
         ("experiments.html", ["experiments"]),
         ("audit.html", ["experiments"]),
         ("plan.html", ["plan"]),
+        ("docs.html", ["docs"]),
         ("not-found.html", []),
         ("sign-in.html", []),
     ],

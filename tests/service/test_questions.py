@@ -53,7 +53,7 @@ def test_ties_end_within_a_tolerance(client: Local) -> None:
     assert status["question"] == "Which arm is best, or within 0.5 of the best?"
     named = status["recommendation"]
     summary = read(client, f"{at}/summary")
-    assert summary["headline"].startswith(f"“{named}” is best or within 0.5 of the best, with 90 % confidence, after ")
+    assert summary["headline"].startswith(f"“{named}” is best or within 0.5 of the best, with 90 % confidence if ")
     promise = read(client, f"{at}/audit")["promise"]["sentences"][0]
     assert "is wrong with probability at most 10 %: not within 0.5 of the best (proved" in promise
     assert "Tolerance" in client.get(f"{at}/report").text

@@ -112,7 +112,7 @@ def test_as_drawn(client: Local, clock: Clock, tmp_path: Path) -> None:
     ratio = status["sample_ratio"]
     assert (ratio["mismatch"], ratio["level"], status["doubts"]) == (False, 0.0005, [])
     assert ratio["p_value"] > 0.01
-    assert ratio["sentence"].startswith("Sample ratio: as drawn (p = ")
+    assert ratio["sentence"].startswith("Sample ratio: no mismatch (p = ")
     assert ratio["sentence"] in client.get(f"{at}/audit").json()["findings"]
     assert ratio["sentence"] in client.get(f"{at}/report").text
     assert differences(tmp_path) == [[]]

@@ -11,6 +11,8 @@ from fairbai.analysis.columns import Clock, Codes, Labels, Numbers, Times, Wrong
 from fairbai.analysis.tables import Table, opened
 from fairbai.problems.checks import Array, number
 
+UNIX = {"seconds": 1.0, "milliseconds": 1e3}
+CENTURY = 1e9, 4.1e9  # seconds since 1970: the years 2001 to 2099
 REWARD = "a number (say with silence what a trial without a reward counts as; do not leave such trials out)"
 
 
@@ -109,6 +111,15 @@ def moment(time: float, clock: Clock | None) -> str | float:
     return datetime.fromtimestamp(time, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
+def _calendar(times: Array, clock: Clock | None) -> tuple[Array, Clock | None, list[str]]:
+    """Numbers that are Unix times of this century as times of the calendar, and a note that says so."""
+    low, high = float(times.min()), float(times.max())
+    for unit, size in UNIX.items() if clock == "number" else ():
+        if CENTURY[0] * size <= low and high < CENTURY[1] * size:
+            return times / size, "iso", [f"The times are taken for Unix times in {unit}."]
+    return times, clock, []
+
+
 def read(data: Any, names: Names, silence: float | None = None) -> Log | Totals:
     """Read a log or totals, and check them; a trial without a reward counts as ``silence``, or is refused if None."""
     wanted = names.wanted()
@@ -162,7 +173,8 @@ def _log(table: Table, labels: tuple[Any, ...], arms: Codes, columns: Mapping[st
     if times is None:
         notes.append("There is no time: the rows are taken in their order.")
     else:
-        clock = columns["time"].clock
+        times, clock, taken = _calendar(times, columns["time"].clock)
+        notes += taken
         late = int((np.diff(times) < 0.0).sum())
         if late > 0:
             order = np.argsort(times, kind="stable")

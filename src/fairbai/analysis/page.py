@@ -4,6 +4,7 @@ Labels and file names are arbitrary text, so all text is escaped.
 """
 
 import base64
+import re
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 CAPTIONS = {
-    "means": "The mean reward of every arm, with its interval. The leader is the green diamond.",
+    "means": "The mean reward of every arm, with its interval. The leader is the diamond, the others are circles.",
     "evidence": "The evidence that the leader at the time is the best arm, in per cent of what is needed to decide.",
     "ratio": "How strongly the log contradicts the shares in which arms should have been assigned.",
     "shares": "The share of every arm and, where one is declared or assumed, the share that it should have had.",
@@ -38,7 +39,7 @@ def page(found: "Analysis") -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(found.source)}: {title.lower()}</title>\n<style>\n{style}</style></head>",
             f'<body class="{found.guarantee}"><header><h1>{title}</h1><p>{escape(text.title(found))}</p>',
-            *(f'<p class="sentence">{escape(line)}</p>' for line in sentences.answers(found)),
+            *(f'<p class="sentence">{_text(line)}</p>' for line in sentences.answers(found)),
             "</header>",
             _section("Arms", _table(*text.cells(found))),
             _section("Checks", _list(checks)),
@@ -60,8 +61,13 @@ def _section(title: str, content: str) -> str:
 
 def _list(lines: Sequence[str]) -> str:
     """A list in which what is said in capitals stands out."""
-    items = (f"<li{_alert(line)}>{escape(line)}</li>" for line in lines)
+    items = (f"<li{_alert(line)}>{_text(line)}</li>" for line in lines)
     return f"<ul>{''.join(items)}</ul>"
+
+
+def _text(line: str) -> str:
+    """A sentence in which no line breaks between a number and its percent sign."""
+    return escape(re.sub(r"(?<=\d) %", "\u202f%", line))
 
 
 def _alert(line: str) -> str:

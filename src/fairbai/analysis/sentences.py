@@ -102,7 +102,7 @@ def sample_ratio(found: "Analysis") -> list[str]:
     figures = f"e-value {exponential(ratio.log_e_value)}, p-value {small(ratio.p_value)}"
     least = [] if ratio.assumed is None else [_assumed(ratio.assumed, "The test of the sample ratio")]
     if not ratio.mismatch:
-        return [f"Sample ratio: nothing speaks against {against} ({figures}).", *least]
+        return [f"Sample ratio: no mismatch with {against} ({figures}; a mismatch is {ratio.level:g} or less).", *least]
     evident = "" if ratio.found is None or len(ratio.path) < 2 else f", evident after {at(found, ratio.found)}"
     lines = [
         f"SAMPLE-RATIO MISMATCH: {_worst(found)} ({figures}{evident}). Tested against {against}.",

@@ -1,6 +1,7 @@
 """Drawn trials in the order of assignment, for a stop that needs the probability of every draw; see docs/delays.md."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Self
 
 from fairbai.experiment.design import SHORT
@@ -8,6 +9,43 @@ from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.open_trials import OpenTrials, checked_silence
 from fairbai.problems.checks import Array, number, true_or_false, whole
 from fairbai.problems.families import Family
+
+
+@dataclass(frozen=True)
+class Wait:
+    """What rewards wait for that were told and are not counted, because trials are counted in the order of assignment.
+
+    Attributes:
+        rewards: How many wait.
+        trial: The number of the trial without a reward that they wait for; the first trial is 0.
+        further: After how many further trials it counts as ``silence``; None if none will make it count.
+        silence: What it counts as without a reward, in the unit of the rewards; None if its reward is waited for.
+    """
+
+    rewards: int
+    trial: int
+    further: int | None
+    silence: float | None
+
+    def sentence(self) -> str:
+        """What is waited for, and until when.
+
+        Example:
+            >>> Wait(12, 17, 88, 0.0).sentence()
+            '12 rewards wait for trial 17, which has no reward: after 88 further trials it counts as 0'
+            >>> Wait(1, 17, None, None).sentence()
+            '1 reward waits for trial 17, which has no reward: only that ends the wait, as report_after is not set'
+        """
+        waiting = "1 reward waits" if self.rewards == 1 else f"{self.rewards:,} rewards wait"
+        return f"{waiting} for trial {self.trial}, which has no reward: {self._until()}"
+
+    def _until(self) -> str:
+        if self.silence is None:
+            return "only that ends the wait, as report_after is not set"
+        if self.further is None:
+            return f"no trial is left, and it counts as {self.silence:g} once close_trials is called"
+        trials = "1 further trial" if self.further == 1 else f"{self.further:,} further trials"
+        return f"after {trials} it counts as {self.silence:g}"
 
 
 class DrawnTrials(OpenTrials):
@@ -61,6 +99,18 @@ class DrawnTrials(OpenTrials):
     def skip(self, trials: int) -> None:
         """Go on after so many trials that others counted; there must be no open ones."""
         self.first += trials
+
+    def wait(self, assigns: bool, silence: float | None) -> Wait | None:
+        """What rewards wait for; None if none does.
+
+        Args:
+            assigns: Whether there are further trials.
+            silence: What a trial counts as without a reward, in the unit of the rewards.
+        """
+        if not self._rewards or self.closed:
+            return None
+        further = self.report_after + 1 - len(self._arms) if assigns and not self.waits else None
+        return Wait(len(self._rewards), self.first, further, silence)
 
     def ready(self) -> Iterator[tuple[int, float, float | None]]:
         """Close the trials that can be counted: arm, reward, and the probability of the draw (None: not drawn)."""

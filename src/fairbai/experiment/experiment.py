@@ -24,6 +24,7 @@ from fairbai.kernels.sampling.queues import AVAILABLE
 from fairbai.kernels.sampling.rules import FROM_POLICY, PYTHON, draws, earns, has_policy
 from fairbai.kernels.settling import settle
 from fairbai.kernels.stopping import design, standing
+from fairbai.problems.assumptions import proved_if
 from fairbai.problems.checks import Array, whole
 from fairbai.problems.configured import Form
 from fairbai.problems.families import Family
@@ -127,9 +128,9 @@ class Experiment:
         return self.stopping.proved(self.family) and not self.stopping.drift_proof
 
     @property
-    def condition(self) -> str:
-        """What the proof needs besides rewards of the declared family; empty if nothing."""
-        return " and ".join(filter(None, (self.declared.condition, self.sampling.condition)))
+    def proved_if(self) -> str:
+        """The conditions of the proof of its answer."""
+        return proved_if(self.declared, self.stopping.drift_proof, self.sampling.condition)
 
     def restart_stream(self, run: int) -> None:
         """Draw what comes from the stream of this run."""

@@ -4,20 +4,25 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairbai.sampling.rule import ALONE
-
 if TYPE_CHECKING:
     from fairbai.identifier.status import Status
 
 MAX_NAMED = 4  # arms in a sentence; more are counted
 MAX_PERCENT = 99.9  # that a sentence claims
+SURE_AT_ALL = 0.01  # a confidence below it is not worth a number
 Quote = Callable[[Any], str]
 
 
 def sentence(status: "Status", quote: Quote) -> str:
-    """Where an experiment stands."""
+    """Where an experiment stands and, if rewards wait for one that is missing, for which."""
     if status.decided:
         return _decided(status, quote)
+    said = _undecided(status, quote)
+    return said if status.waits is None else f"{said} {status.waits.sentence()}."
+
+
+def _undecided(status: "Status", quote: Quote) -> str:
+    """What one has if one stops now."""
     if status.recommendation is None:
         return f"{_opening(status)} no arm can be named, because {_lacking(status)}."
     looks = quote(status.recommendation)
@@ -60,15 +65,16 @@ def _opening(status: "Status") -> str:
 
 def _lacking(status: "Status") -> str:
     """What has to come before an arm can be named."""
-    if status.condition not in ("", ALONE):  # a model of fewer parameters than arms: some of the arms are enough
+    if status.condition:  # a model of fewer parameters than arms, for which some of the arms are enough
         return "the arms that have rewards do not determine all parameters of the model"
     missing = int((status.observed == 0).sum())
-    return f"{counted(missing, 'arm')} ha{'s' if missing == 1 else 've'} no reward"
+    none = "no reward" if status.waits is None else "no counted reward"
+    return f"{counted(missing, 'arm')} ha{'s' if missing == 1 else 've'} {none}"
 
 
 def _sure(status: "Status", confidence: float, quote: Quote) -> str:
     """How sure, and of what, if it is not that the arm is the best one."""
-    if confidence < 0.01:
+    if confidence < SURE_AT_ALL:
         return "but that is no more than a guess"
     what = ""
     if _keeps_control(status):
@@ -118,7 +124,7 @@ def _decided(status: "Status", quote: Quote) -> str:
         answer += f" is {_claim(status, quote)}"
     if status.confidence is None:
         return f"Decided: {answer}, but this is not proved, because {_reason(status)}."
-    condition = f" if {status.condition}" if status.condition else ""
+    condition = f" if {status.proved_if}" if status.proved_if else ""
     return f"Decided: {answer}, with {percent(status.confidence)} confidence, proved{condition}{_since(status)}."
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from fairbai.experiment.design import average_intervals
 from fairbai.experiment.doubts import Doubt
+from fairbai.experiment.drawn_trials import DrawnTrials, Wait
 from fairbai.experiment.procedure import Procedure
 from fairbai.experiment.standing import expected_remaining
 from fairbai.identifier import sentences
@@ -49,6 +50,8 @@ class Status:
         expected_remaining: About how many trials are still needed, whatever ``max_trials`` is; inf as long as nothing
             can be said.
         late: Rewards that were told after the age of ``report_after`` and are not counted.
+        waits: With ``DesignBased``, which trial without a reward the rewards after it wait for, and until when; None if
+            none waits, and after the decision, when none is evidence.
         confidence: How sure it is that the recommendation is right, if one stops now: with probability at least c,
             nothing is ever recommended wrongly with a confidence above c, whenever one looks. After the decision it is
             what it was then, at least 1 - delta. None while ``proved`` is false; see docs/stopping.md.
@@ -64,6 +67,8 @@ class Status:
         effects: What every level adds, if the experiment is factorial; else none. See docs/factorial.md.
         condition: What the proof needs besides rewards of the declared family, such as "the effects in the model add
             up", which ``sentence`` says; empty if nothing.
+        proved_if: The conditions of what is ``proved``, such as "every arm keeps its mean", which ``sentence`` says
+            of a decision.
         question: What the answer must be, which ``sentence`` says unless it is the arm with the largest mean.
     """
 
@@ -84,6 +89,7 @@ class Status:
     recommendation: Hashable | None
     expected_remaining: float
     late: int = 0
+    waits: Wait | None = None
     confidence: float | None = None
     candidates: tuple[Hashable, ...] | None = None
     intervals: Array | None = None
@@ -92,6 +98,7 @@ class Status:
     sample_ratio: float | None = None
     question: Question = field(default_factory=Question)
     condition: str = ""
+    proved_if: str = ""
 
     def sentence(self, quote: Callable[[Any], str] = repr) -> str:
         """What this means, in one sentence; ``quote`` is how it names an arm. A confidence is rounded down.
@@ -131,6 +138,7 @@ class Status:
             recommendation=None if answer is None else arms[answer],
             expected_remaining=expected_remaining(procedure, standing.threshold - standing.glr),
             late=0 if procedure.open_trials is None else procedure.open_trials.late,
+            waits=_waits_for(procedure),
             confidence=standing.confidence if proved else None,
             candidates=None if possible is None else tuple(arms[arm] for arm in possible),
             intervals=_intervals(procedure),
@@ -138,8 +146,17 @@ class Status:
             effects=level_effects(procedure),
             sample_ratio=None if procedure.doubts.ratio is None else procedure.doubts.ratio.p_value,
             question=procedure.experiment.question,
-            condition=procedure.experiment.condition,
+            condition=procedure.experiment.declared.condition,
+            proved_if=procedure.experiment.proved_if,
         )
+
+
+def _waits_for(procedure: Procedure) -> Wait | None:
+    opened = procedure.open_trials
+    if not isinstance(opened, DrawnTrials) or procedure.decision is not None:
+        return None
+    silence = None if opened.silence is None else float(procedure.experiment.family.in_units(opened.silence))
+    return opened.wait(procedure.assigns, silence)
 
 
 def _waits(procedure: Procedure, arms: tuple[Any, ...]) -> tuple[str, ...]:

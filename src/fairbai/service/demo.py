@@ -50,6 +50,7 @@ class Demo:
     writer: Writer
     experiment: str | None = None
     _random: random.Random = field(default_factory=random.Random)
+    _said: bool = False  # whether the log has the decision
     _due: list[tuple[float, Claim | str, float]] = field(default_factory=list)  # when, which ticket, what reward
 
     async def begin(self) -> str:
@@ -122,5 +123,9 @@ class Demo:
         ready = [entry for entry in self._due if entry[0] <= now]
         if ready:
             told = [(ticket, reward) for _, ticket, reward in ready]
-            await self.writer.submit(Tell(str(self.experiment), None, list(told)))
+            answer = await self.writer.submit(Tell(str(self.experiment), None, list(told)))
+            if answer["decided"] and not self._said:
+                self._said = True
+                log.info("demo: decided: %r is the best arm, with %g %% confidence if every arm keeps its mean",
+                         answer["recommendation"], 100.0 * (1.0 - DELTA))  # fmt: skip
             self._due = [entry for entry in self._due if entry[0] > now]

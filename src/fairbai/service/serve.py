@@ -128,10 +128,13 @@ def _run_one(settings: ServerSettings, sockets: list[socket.socket], listening: 
 
 
 def _invite(say: Callable[[str], None], host: str, port: int, key: str | None) -> None:
-    """Say where the server listens, and where the demo can be seen, if there is one: from here on it can."""
+    """Say where the server listens, and where the demo can be seen, if there is one: from here on it can.
+
+    The address has the key behind a #, which browsers do not send: the page fills it in.
+    """
     log.info("listening on http://%s:%d", _shown(host), port)
     if key is not None:
-        say(f"demo: open http://{_shown(host)}:{port}/ and sign in with {key}")
+        say(f"demo: open http://{_shown(host)}:{port}/sign-in#{key}")
 
 
 @contextmanager

@@ -63,6 +63,7 @@ class Book(Record):
     def row(self) -> dict[str, Any]:
         """The columns of ``experiments`` that change."""
         identifier, answer = changing(self.identifier), self.answer()
+        sure = self.looks.confidence(self.identifier, self.observed) if self.final is None else self.final.confidence
         return {
             "version": self.version,
             "state": self._state_text(identifier),
@@ -71,7 +72,7 @@ class Book(Record):
             "assigned": int(sum(identifier["state"]["assigned"])),
             "observed": int(sum(identifier["state"]["observed"])),
             "progress": 1.0 if answer["decided"] else self.looks.progress,
-            "confidence": self.looks.confidence(self.identifier) if self.final is None else self.final.confidence,
+            "confidence": sure,
             "floors_kept": self._floors_kept(identifier),
             "looks_at": self.wakes_at,
             "paused": self.paused,

@@ -6,6 +6,7 @@ from typing import Any
 from fairbai.identifier import Identifier, Status
 
 GROWTH = 1.05  # factor between the trials of two points of the history
+EVERY = 200  # trials and rewards up to which every one is looked at: what is known changes quickly at first
 
 
 class Looks:
@@ -26,14 +27,15 @@ class Looks:
     def look(self, identifier: Identifier, observed: int) -> Status:
         """Compute the progress, and when to do it again; ``observed`` is the number of rewards so far."""
         status, seen = identifier.status(), identifier.trials + observed
-        self._next_look = max(seen + 1, math.ceil(seen * GROWTH))
+        self._next_look = seen + 1 if seen < EVERY else math.ceil(seen * GROWTH)
         self.progress, self._confidence, self._named = progress_of(status), status.confidence, status.recommendation
         return status
 
-    def confidence(self, identifier: Identifier) -> float | None:
-        """How sure it was at the last look; None if another arm is recommended since, or nothing is proved."""
-        same = self._named == identifier.recommendation and identifier.procedure.proved
-        return self._confidence if same else None
+    def confidence(self, identifier: Identifier, observed: int) -> float | None:
+        """How sure it was at the last look, or now if another arm is recommended since; None if nothing is proved."""
+        if self._named != identifier.recommendation:
+            self.look(identifier, observed)
+        return self._confidence if identifier.procedure.proved else None
 
     def due_within(self, trials: int, observed: int, more: int) -> bool:
         """Whether the progress may be computed again within so many trials or rewards more."""

@@ -95,6 +95,20 @@ class SampleRatio(TypedDict):
 
 
 @exact
+class Wait(TypedDict):
+    """Which ticket rewards wait for, where tickets are counted in the order of assignment."""
+
+    rewards: Annotated[int, Field(description="how many wait: they were told, and are not counted yet")]
+    ticket: Annotated[int, Field(description="the number of the oldest ticket that is not counted")]
+    arm: str
+    reward: Annotated[float | None, Field(description="what its unit has earned so far; null: it has no reward")]
+    since: Annotated[str | None, Field(description="when it was given out")]
+    until: Annotated[str | None, Field(description="when it is counted at the latest")]
+    counts_as: Annotated[float | None, Field(description="its reward then, if none comes before")]
+    sentence: str
+
+
+@exact
 class VoidedThen(TypedDict):
     """Rewards that were voided in one call."""
 
@@ -138,6 +152,12 @@ class Status(Answer):
     expired: int
     late: int
     held: Annotated[int, Field(description="rewards that were told and are not counted yet: those of `report_after`")]
+    waits: Annotated[
+        Wait | None,
+        Field(
+            description="with design_based: the ticket that held rewards wait for; null: none waits, or it is decided"
+        ),
+    ]
     voided: Annotated[int, Field(description="rewards that were voided")]
     voids: Annotated[list[VoidedThen], Field(description="oldest first")]
     switched_off: Annotated[list[SwitchedOffThen], Field(description="arms that get no further tickets")]
@@ -235,7 +255,7 @@ class LearningCost(TypedDict):
 class Summary(TypedDict):
     """An experiment in a few words, and the numbers in them."""
 
-    sentence: Annotated[str, Field(description="`headline` and `more`")]
+    sentence: Annotated[str, Field(description="`headline`, `more`, and for which ticket rewards wait")]
     headline: Annotated[str, Field(description="the answer or, without one, the `sentence` of the status")]
     more: Annotated[str, Field(description="what else there is to say; may be empty")]
     state: State

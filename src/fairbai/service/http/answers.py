@@ -188,7 +188,8 @@ class Planned(Shape):
     days: PlannedTrials | None
     stops: dict[str, dict[str, Any]] = Field(description="the stopping rules by the names in trials")
     figures: dict[str, dict[str, Any]] = Field(description="for plotly: price and allocation")
-    drifts: bool = Field(description="whether the plan is for traffic that changes")
+    proved_if: str = Field(description="the conditions of the proof of this experiment's answer")
+    drifts: bool = Field(description="whether the experiment has the stop design_based, for traffic that changes")
     experiment: dict[str, Any] = Field(description="what to send to POST /v1/experiments, but for its name")
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from fairbai.charts.plans import figures
 from fairbai.planning import Plan, plan
 from fairbai.planning.plan import DRIFT_PROOF
+from fairbai.problems.assumptions import proved_if
 from fairbai.problems.checks import Numbers
 from fairbai.problems.factor_forms import means_by
 from fairbai.problems.families import Family, Gaussian
@@ -76,6 +77,7 @@ def _answer(found: Plan, drifts: bool | None) -> dict[str, Any]:
         "days": form["days"] | missing if "days" in form else None,
         "stops": form["stops"],
         "figures": figures(found),
+        "proved_if": proved_if(found.instance.family, changes),
         "drifts": changes,
         "experiment": found.experiment,
     }

@@ -17,7 +17,17 @@ from fairbai.service.domain.audit_answers import Audit
 from fairbai.service.domain.encoding import encode
 from fairbai.service.domain.status_answers import Status, Summary
 from fairbai.service.http.pages.pages import plotly_js
-from fairbai.service.reading.words import moment, percentage
+from fairbai.service.reading.words import (
+    NONE,
+    decimal,
+    duration,
+    interval,
+    mean,
+    moment,
+    percentage,
+    short_percentage,
+    together,
+)
 
 HERE = Path(__file__).with_name("pages")
 EARLIER = "An earlier version created the experiment: only counts, sums and tickets were compared."
@@ -95,14 +105,14 @@ def written(status: Status, summary: Summary, audit: Audit, figures: dict[str, d
             f'<meta http-equiv="Content-Security-Policy" content="{parts.policy}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{name}</title>\n<style>\n{parts.style}</style></head><body>",
-            f'<header><h1>{name}</h1><p class="sentence">{escape(summary["headline"])}</p>',
-            f"<p>{escape(summary['more'])}</p><p>{escape(status['question'])}</p></header>",
+            f'<header><h1>{name}</h1><p class="sentence">{_text(summary["headline"])}</p>',
+            f"<p>{_text(summary['more'])}</p>{_waits(status)}<p>{_text(status['question'])}</p></header>",
             _effects(status),
             f"<section><h2>Arms</h2>{_arms(status)}{_learning_cost(summary)}</section>",
             charts,
             f"<section><h2>Guarantees</h2>{_audit(audit)}</section>",
             f"<section><h2>Settings</h2>{_settings(status, audit)}</section>",
-            f"<footer>Experiment {escape(status['id'])}, created {escape(status['created_at'])}, event "
+            f"<footer>Experiment {escape(status['id'])}, created on {moment(status['created_at'])}, event "
             f"{status['version']:,} of its log. Made by fairbai {escape(audit['library'])}.</footer>",
             f'<script type="application/json" id="figures">{_data(figures)}</script>',
             f"<script>{parts.library}</script>",
@@ -118,16 +128,25 @@ def _data(content: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+def _text(sentence: str) -> str:
+    return escape(together(sentence))
+
+
+def _waits(status: Status) -> str:
+    return "" if status["waits"] is None else f"<p>{_text(status['waits']['sentence'])}</p>"
+
+
 def _arms(status: Status) -> str:
+    kind = status["config"]["family"]["kind"]
     rows = [
         [
             arm["arm"],
             f"{arm['assigned']:,}",
             f"{arm['observed']:,}",
-            percentage(share_of(arm), 2),
-            percentage(arm["floor"], 2),
-            _number(arm.get("average", arm["mean"])),
-            f"{_number(arm['interval'][0])} to {_number(arm['interval'][1])}",
+            short_percentage(share_of(arm)),
+            short_percentage(arm["floor"]),
+            mean(arm.get("average", arm["mean"]), kind),
+            NONE if arm["mean"] is None else interval(arm["interval"], kind),
             _place(arm["arm"], arm["candidate"], status),
         ]
         for arm in status["arms"]
@@ -142,10 +161,10 @@ def _effects(status: Status) -> str:
     rows = [
         [
             f"{one['factor']}: {one['level']}",
-            _number(one["effect"]),
-            f"{_number(one['interval'][0])} to {_number(one['interval'][1])}",
-            percentage(one["share"], 2),
-            percentage(one["floor"], 2),
+            mean(one["effect"]),
+            NONE if one["effect"] is None else interval(one["interval"]),
+            short_percentage(one["share"]),
+            short_percentage(one["floor"]),
         ]
         for one in status.get("effects", [])
     ]
@@ -157,12 +176,12 @@ def _learning_cost(summary: Summary) -> str:
     cost = summary["learning_cost"]
     if cost is None:
         return ""
-    low, high, sure = _number(cost["low"]), _number(cost["high"]), percentage(summary["target_confidence"])
+    low, high, sure = decimal(cost["low"]), decimal(cost["high"]), percentage(summary["target_confidence"])
     limits = f" With {sure} confidence it is between {low} and {high}." if cost["high"] is not None else ""
     return (
-        f"<p>What learning cost: about {_number(cost['estimate'])}, in the unit of the rewards. That is what the "
+        f"<p>What learning cost: about {decimal(cost['estimate'])}, in the unit of the rewards. That is what the "
         f"trials of the other arms forwent, by the estimated means, compared with the leading one in every trial; the "
-        f"floors alone would forgo about {_number(cost['floors'])}.{limits}</p>"
+        f"floors alone would forgo about {decimal(cost['floors'])}.{together(limits)}</p>"
     )
 
 
@@ -177,15 +196,15 @@ def _place(arm: str, candidate: bool | None, status: Status) -> str:
 
 
 def _audit(audit: Audit) -> str:
-    promised = "".join(f"<li>{escape(sentence)}</li>" for sentence in audit["promise"]["sentences"])
-    found = "".join(f"<li>{escape(sentence)}</li>" for sentence in audit["findings"])
+    promised = "".join(f"<li>{_text(sentence)}</li>" for sentence in audit["promise"]["sentences"])
+    found = "".join(f"<li>{_text(sentence)}</li>" for sentence in audit["findings"])
     rows = [
         [
             arm["arm"],
-            _number(arm["behind"]),
-            _number(arm["behind_allowed"]),
-            _number(arm["above"]),
-            _number(arm["missing"]),
+            decimal(arm["behind"]),
+            decimal(arm["behind_allowed"]),
+            decimal(arm["above"]),
+            decimal(arm["missing"]),
         ]
         for arm in audit["arms"]
     ]
@@ -199,7 +218,7 @@ def _replay(audit: Audit) -> str:
         return "<p>The log has not been replayed.</p>"
     differs = _differences(len(replay["differences"]))
     note = f" {EARLIER}" if replay["earlier"] else ""
-    return f"<p>The log was replayed at {escape(replay['at'])}: {replay['checked']:,} events, {differs}.{note}</p>"
+    return f"<p>The log was replayed on {moment(replay['at'])}: {replay['checked']:,} events, {differs}.{note}</p>"
 
 
 def _differences(count: int) -> str:
@@ -221,7 +240,7 @@ def _setting(name: str, value: Any, labels: list[str]) -> str:
     if name == "delta":
         return percentage(value)
     if name in ("lease", "report_after"):
-        return f"{value:,g} s"
+        return value if isinstance(value, str) else duration(value)
     if name == "goal":
         return GOALS[value]
     if name in ("deadline", "max_trials"):
@@ -229,11 +248,10 @@ def _setting(name: str, value: Any, labels: list[str]) -> str:
     if name == "values":
         return "; ".join(f"{label}: {encode(one)}" for label, one in value.items())
     if not isinstance(value, dict):
-        return str(value)
-    inner = [
-        f"{key.replace('_', ' ')} {_parameter(key, given, labels)}" for key, given in value.items() if key != "kind"
-    ]
+        return decimal(value) if isinstance(value, float) else str(value)
     kind = str(value.get("kind", "yes")).replace("_", " ")
+    given = {key: one for key, one in value.items() if key != "kind" and (kind != "bounded" or one is not None)}
+    inner = [f"{key.replace('_', ' ')} {_parameter(key, one, labels)}" for key, one in given.items()]
     return f"{kind} ({'; '.join(inner)})" if inner else kind
 
 
@@ -265,14 +283,10 @@ def _group(form: dict[str, Any], labels: list[str]) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], words: bool = False) -> str:
-    side = ' class="words"' if words else ""
+    side = f' class="{"words" if words else "number"}"'
     head = "".join(f'<th scope="col"{side}>{escape(name)}</th>' for name in heads)
     body = "".join(
-        f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td{side}>{escape(cell)}</td>" for cell in rest)}</tr>'
+        f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td{side}>{_text(cell)}</td>" for cell in rest)}</tr>'
         for first, *rest in rows
     )
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.4g}"

@@ -122,6 +122,8 @@ def _verdict(status: Status, book: Book, kept: bool | None) -> str:
 def _findings(status: Status, book: Book) -> list[str]:
     promises = book.promises
     findings = [f"After {count(status['trials'], 'trial')}: {status['sentence']}"] if book.undecided_for_good else []
+    if status["waits"] is not None:
+        findings.append(status["waits"]["sentence"])
     if promises.watched and not promises.batched:
         findings.append(_furthest_behind(book))
     if promises.batched:

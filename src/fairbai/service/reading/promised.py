@@ -1,13 +1,14 @@
 """What an experiment guarantees, in sentences."""
 
-from fairbai.identifier.sentences import percent
+from fairbai.identifier.sentences import SURE_AT_ALL, percent
+from fairbai.problems.assumptions import proved_if
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.cycles import cycle_name
 from fairbai.service.domain.promises import Promises
 from fairbai.service.domain.status_answers import Status
 from fairbai.service.reading.standing import CONTRADICTIONS
 from fairbai.service.reading.summary import doubts_at_decision
-from fairbai.service.reading.words import SURE_AT_ALL, count, moment, percentage, quoted, span
+from fairbai.service.reading.words import count, moment, percentage, quoted, span
 
 FINISHED = {
     "closed": "was closed by hand",
@@ -104,15 +105,14 @@ def _promised_error(status: Status, book: Book) -> str:
         return f"{error} (the target; not proved, as {CONTRADICTIONS[early[0]['kind']]})."
     if not status["proved"]:
         return f"{error} (a heuristic target, not proved)."
+    experiment = book.identifier.procedure.experiment
+    in_time = "whether a batch comes in time does not depend on what it holds" if book.promises.batched else ""
+    conditions = proved_if(experiment.declared, "estimand" in status, experiment.sampling.condition, in_time)
     if "estimand" not in status:
-        condition = book.identifier.procedure.experiment.condition
-        more = f" and {condition}" if condition else ""
-        return f"{error} (proved, if the rewards of each arm do not change over time{more})."
+        return f"{error} (proved if {conditions})."
     best = "largest" if status["goal"] == "max" else "smallest"
-    condition = "what a trial counts as does not depend on arms drawn after it"
-    condition += ", nor on what it holds whether a batch comes in time" if book.promises.batched else ""
     return (
-        f"{error} (proved, however the rewards change over time, if {condition}). It is about {status['estimand']}: "
+        f"{error} (proved, however the rewards change over time, if {conditions}). It is about {status['estimand']}: "
         f"the arm with the {best} of these averages is best."
     )
 

@@ -12,6 +12,7 @@ from fairbai.service.domain import status_answers
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.refusals import no_such_experiment
 from fairbai.service.reading.status import described
+from fairbai.service.reading.waits import waited_for
 from fairbai.service.storage.database import Database
 from fairbai.service.storage.deletions import PRESENT
 from fairbai.service.storage.schema import experiments
@@ -25,11 +26,13 @@ class Reading:
     Attributes:
         row: Its row.
         book: What the row holds.
+        waits: The ticket that held rewards wait for, if they do.
     """
 
-    def __init__(self, row: Row[Any]) -> None:
+    def __init__(self, row: Row[Any], database: Database) -> None:
         self.row = row
         self.book = Book.read(row.config, row.state)
+        self.waits = waited_for(database, row.id, self.book)
 
     @cached_property
     def now(self) -> Status:
@@ -39,7 +42,7 @@ class Reading:
     @cached_property
     def status(self) -> status_answers.Status:
         """The status as clients see it."""
-        return described(self.row, self.book, self.now)
+        return described(self.row, self.book, self.now, self.waits)
 
 
 class Reader:
@@ -59,7 +62,7 @@ class Reader:
         row = row_of(self.database, experiment)
         with self._lock:
             kept = self._kept.get(experiment)
-        reading = kept if kept is not None and kept.row == row else Reading(row)
+        reading = kept if kept is not None and kept.row == row else Reading(row, self.database)
         with self._lock:
             self._kept[experiment] = reading
             self._kept.move_to_end(experiment)

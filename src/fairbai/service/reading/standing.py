@@ -64,8 +64,8 @@ def sample_ratio(book: Book) -> status_answers.SampleRatio | None:
     test = book.identifier.procedure.doubts.ratio
     if test is None:
         return None
-    how = "as drawn" if not test.mismatch else "not as drawn"
-    sentence = f"Sample ratio: {how} (p = {test.p_value:.2g})."
+    how = "not as drawn" if test.mismatch else "no mismatch"
+    sentence = f"Sample ratio: {how} (p = {test.p_value:.2g}; a mismatch is {test.level:g} or less)."
     sentence = sentence if test.trials else "Sample ratio: no drawn trials yet."
     return {"p_value": test.p_value, "level": test.level, "mismatch": test.mismatch, "sentence": sentence}
 

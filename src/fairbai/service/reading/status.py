@@ -18,13 +18,14 @@ from fairbai.stopping.intervals import intervals
 MAX_FACTOR = 20  # of the trials so far: an estimate beyond that only says that it is too early for one
 
 
-def described(row: Row[Any], book: Book, now: Status) -> status_answers.Status:
+def described(row: Row[Any], book: Book, now: Status, waits: status_answers.Wait | None) -> status_answers.Status:
     """The status of an experiment as clients see it.
 
     Args:
         row: Its row.
         book: What the row holds.
         now: The status of the book's identifier.
+        waits: The ticket that held rewards wait for.
     """
     pending = now.assigned - now.observed - np.array(book.expired) - np.array(book.voided)
     candidates = standing.candidates_of(book, now)
@@ -40,6 +41,7 @@ def described(row: Row[Any], book: Book, now: Status) -> status_answers.Status:
         "expired": sum(book.expired),
         "late": book.late,
         "held": book.held,
+        "waits": waits,
         "voided": sum(one["tickets"] for one in book.voids),
         "voids": cast(list[status_answers.VoidedThen], book.voids),
         "switched_off": [

@@ -31,11 +31,13 @@ def summarised(reading: Reading) -> Summary:
         headline = EMPTY[status["ended_by"]]
     elif not status["decided"]:
         more = _more(status)
+    elif status["proved"] and "estimand" in status:
+        more = f" Proved if {reading.now.proved_if}."
     late = [one for one in status["voids"] if one["after_decision"] and one["told_before"]]
     more += "".join(f" {voided_sentence(one, status['decided'])}" for one in late)
     more += _doubted(status) if status["stopped"] or status["decided"] else ""  # else the headline says why
     return {
-        "sentence": f"{headline}{more}",
+        "sentence": f"{headline}{more}" + ("" if status["waits"] is None else f" {status['waits']['sentence']}"),
         "headline": headline,
         "more": more.strip(),
         "state": status["state"],
@@ -143,8 +145,8 @@ def _decided(reading: Reading, price: float | None) -> str:
     status, one = reading.status, reading.book.identifier
     confidence = f"{percentage(status['target_confidence'])} confidence"
     sure = f"with {confidence}" if status["proved"] else f"by a rule that aims at {confidence} and is not proved"
-    seems, condition = "is", one.procedure.experiment.condition
-    sure += f" if {condition}" if condition and status["proved"] else ""
+    seems, conditions = "is", reading.now.proved_if
+    sure += f" if {conditions}" if status["proved"] and "estimand" not in status else ""
     if doubts_at_decision(status):
         seems, sure = "looks", f"but without the {confidence} that was the aim"
     assert one.decision is not None

@@ -1,8 +1,13 @@
 """How sentences name arms, counts and shares."""
 
-from fairbai.identifier.sentences import percent
+import math
+import re
 
-SURE_AT_ALL = 0.01  # a confidence below it is not worth a number
+from fairbai.identifier.sentences import SURE_AT_ALL, percent
+
+NARROW = "\u202f"  # a narrow space that does not break
+NONE = "–"
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def quoted(label: str) -> str:
@@ -47,6 +52,49 @@ def sure(confidence: float) -> str:
     return "and that is no more than a guess" if confidence < SURE_AT_ALL else f"{percent(confidence)} sure"
 
 
+def duration(seconds: float) -> str:
+    """A time in its largest unit: 1 day, 90 minutes."""
+    units = (("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
+    name, size = next(unit for unit in units if unit[0] == "second" or seconds % unit[1] == 0.0)
+    amount = f"{seconds / size:,g}"
+    return f"{amount} {name}{'' if amount == '1' else 's'}"
+
+
+# --- as the pages format them, in format.js ---------------------------------------------------------------------
+
+
+def together(text: str) -> str:
+    """A sentence in which no line breaks between a number and its percent sign."""
+    return re.sub(r"(?<=\d) %", f"{NARROW}%", text)
+
+
+def short_percentage(share: float) -> str:
+    """A share in percent, with at most two decimals."""
+    text = f"{100.0 * share:.2f}".rstrip("0").rstrip(".")
+    return f"{'0' if text == '-0' else text}{NARROW}%"
+
+
+def decimal(value: float | None) -> str:
+    """A number with four significant digits, and without an exponent."""
+    if value is None:
+        return NONE
+    digits = 0 if value == 0.0 else max(0, 3 - math.floor(math.log10(abs(value))))
+    text = f"{float(f'{value:.4g}'):,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if digits else text
+
+
+def mean(value: float | None, kind: str = "") -> str:
+    """A mean of rewards of a family; of yes-or-no rewards it is a share."""
+    return NONE if value is None else short_percentage(value) if kind == "bernoulli" else decimal(value)
+
+
+def interval(ends: list[float | None], kind: str = "") -> str:
+    """An interval of means; an end that is missing is infinite."""
+    low, high = ends
+    return f"{'−∞' if low is None else mean(low, kind)} to {'∞' if high is None else mean(high, kind)}"
+
+
 def moment(iso: str) -> str:
-    """A time, to the minute."""
-    return f"{iso[:10]} at {iso[11:16]} UTC"
+    """A time, to the minute, in which no line breaks inside a date."""
+    day, month = int(iso[8:10]), MONTHS[int(iso[5:7]) - 1]
+    return f"{day}\u00a0{month}\u00a0{iso[:4]} at {iso[11:16]}\u00a0UTC"

@@ -9,11 +9,16 @@ TITLES = {
     "experiment.html": "Experiment",
     "audit.html": "Audit",
     "plan.html": "Plan",
+    "docs.html": "Help",
     "sign-in.html": "Sign in",
     "not-found.html": "Page not found",
 }
 UNFRAMED = "sign-in.html"  # without a session there is nowhere to go
-SECTIONS = {"experiments": ("experiments.html", "experiment.html", "audit.html"), "plan": ("plan.html",)}
+SECTIONS = {
+    "experiments": ("experiments.html", "experiment.html", "audit.html"),
+    "plan": ("plan.html",),
+    "docs": ("docs.html",),
+}
 
 
 def assemble(name: str) -> str:

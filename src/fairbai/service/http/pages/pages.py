@@ -137,6 +137,12 @@ async def audit(request: Request, experiment: str) -> Response:
     return await send_file(request, "audit.html")
 
 
+@page("/docs")
+async def docs(request: Request) -> Response:
+    """What the words on the pages mean, and the calls of the API."""
+    return await send_file(request, "docs.html")
+
+
 async def not_found(request: Request) -> Response:
     """The page for an address that does not exist; the handler of 404 sends it to browsers."""
     return await send_file(request, "not-found.html", status=404)

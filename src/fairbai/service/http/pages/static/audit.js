@@ -2,7 +2,7 @@
 
 import { get, Problem, reason, signIn } from "./api.js";
 import { badge, complain, facts, find, make, row, say } from "./dom.js";
-import { age, confidence, count, decimal, known, moment, NONE, percent, plural, shareOf, state, together } from "./format.js";
+import { age, count, decimal, known, moment, NONE, percent, period, plural, shareOf, state, surely, together } from "./format.js";
 import { frame, missing } from "./frame.js";
 
 const id = location.pathname.split("/")[2];
@@ -14,8 +14,8 @@ const NAMES = {
   stopping: "Stopping rule",
   settle: "Continue until floors are met",
   seed: "Seed",
-  lease: "Ticket lease (seconds)",
-  report_after: "Rewards count at the age of (seconds)",
+  lease: "Ticket lease",
+  report_after: "Rewards count at the age of",
   silence: "Silence counts as",
   cycle: "Decides at the end of every",
   min_duration: "Decides not before",
@@ -82,7 +82,7 @@ function settings(audit) {
   const ended = undecided && ["closed", "stopped"].includes(audit.state);
   const over = ended ? `no, ${ENDS[audit.ended_by]}` : "not yet";
   const doubted = audit.doubts.some(({ after_decision: late }) => !late);
-  const why = audit.promise.proved ? "proved" : doubted ? "the aim; in doubt" : "a heuristic aim, not proved";
+  const why = audit.promise.proved ? "proved under the conditions of what was promised" : doubted ? "the aim; in doubt" : "a heuristic aim, not proved";
   const aim = `at most ${percent(delta, 3)} (${why})`;
   const first = [
     ["Started", moment(audit.created_at)],
@@ -90,7 +90,7 @@ function settings(audit) {
     ["Decided", undecided ? over : `after ${plural(audit.decided_after, "trial")}`],
     ["Question", audit.question],
     [undecided ? (ended ? "Best guess" : "Best so far") : "Answer", audit.recommendation ?? "none"],
-    ["Confidence", known(audit.confidence) ? confidence(audit.confidence) : "unknown"],
+    ["Confidence", surely(audit.confidence)],
     [undecided ? "Still in the race" : "Not excluded", several(audit.candidates)],
     ["Error probability", ended ? `no decision (the aim was ${percent(delta, 3)})` : aim],
   ];
@@ -108,6 +108,7 @@ function several(labels) {
 function setting(name, value) {
   if (name === "goal") return GOALS[value];
   if (name === "deadline") return moment(value);
+  if (["lease", "report_after"].includes(name) && value !== null) return period(value);
   if (name === "values") return Object.entries(value).map(([arm, one]) => `${arm}: ${JSON.stringify(one)}`).join("; ");
   return name === "max_trials" ? count(value) : described(value);
 }
@@ -117,9 +118,14 @@ function described(value) {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (value === null || typeof value !== "object") return String(value ?? "none");
   const { kind, ...rest } = value;
-  const shown = (part) => (part === null ? "unknown" : JSON.stringify(part));
-  const set = Object.entries(rest).map(([name, part]) => `${name.replaceAll("_", " ")} ${shown(part)}`);
+  const given = Object.entries(rest).filter(([, part]) => kind !== "bounded" || part !== null); // a guess for plans
+  const set = given.map(([name, part]) => `${name.replaceAll("_", " ")} ${parameter(name, part)}`);
   return [kind?.replaceAll("_", " "), ...set].filter(Boolean).join(", ");
+}
+
+function parameter(name, value) {
+  if (value === null) return name === "variance" ? "unknown" : "none";
+  return ["floor", "ceiling"].includes(name) && known(value) ? percent(value, 2) : JSON.stringify(value);
 }
 
 // --- the replay

@@ -6,7 +6,6 @@ import { badge, complain, find, latest, make, row, say } from "./dom.js";
 import {
   about,
   age,
-  confidence,
   count,
   decimal,
   interval,
@@ -16,9 +15,11 @@ import {
   moment,
   NONE,
   percent,
+  period,
   plural,
   shareOf,
   state,
+  surely,
   together,
 } from "./format.js";
 import { frame, missing } from "./frame.js";
@@ -48,6 +49,7 @@ const PAUSE = 1500; // ms between two refreshes
 const MINUTE = 60_000; // ms
 
 let shown = null; // the newest status
+let coded = null; // the experiment whose code is shown
 
 /** The sentence and the charts cost more than the status, so there is a pause after each refresh. */
 const refresh = latest(async () => {
@@ -76,10 +78,12 @@ function show(status) {
   find("standing").classList.toggle("good", status.decided && status.proved);
   find("standing").classList.toggle("warn", status.stopped && !status.decided);
   if (!status.decided && status.trials) say(find("sentence"), together(status.sentence));
+  complain(find("waits"), status.waits?.sentence ?? null);
   complain(find("question"), unusual(status) ? together(status.question) : null);
   complain(find("doubts"), remarks(status));
   complain(find("ratio"), status.sample_ratio?.mismatch === false ? status.sample_ratio.sentence : null);
   tiles(status);
+  if (coded !== id) snippets(find("code"), (coded = id), status.config.report_after);
   const family = status.config.family.kind;
   say(find("mean-head"), "estimand" in status ? "Average" : "Mean");
   say(find("share-head"), shareName(status.arms));
@@ -101,13 +105,14 @@ function levels({ effects = [] }) {
 }
 
 function tiles(status) {
-  const { trials, observed, pending, held, late, expired, progress, max_trials: most, created_at: created } = status;
+  const { trials, pending, late, expired, progress, max_trials: most, created_at: created } = status;
   say(find("trials"), count(trials));
   say(find("started"), `${most === null ? "" : `of ${count(most)} trials, `}started ${age(created)}`);
   find("started").title = moment(created);
   find("budget").hidden = most === null;
   find("budget-spent").value = most === null ? 0 : Math.min(1, trials / most);
-  say(find("confidence"), status.recommendation === null ? NONE : confidence(status.confidence));
+  say(find("confidence"), status.recommendation === null || !known(status.confidence) ? NONE : surely(status.confidence));
+  find("confidence").classList.toggle("wordy", find("confidence").textContent.length > 8);
   say(find("target"), sureOf(status));
   say(find("evidence-now"), percent(progress, 0));
   say(find("threshold"), needed(status));
@@ -116,9 +121,16 @@ function tiles(status) {
   say(find("to-go"), status.stopped || ahead === 0 ? "0" : known(ahead) ? `≈ ${about(ahead, 2)}` : NONE);
   say(find("stop"), ending(status));
   say(find("pending"), count(pending));
-  say(find("observed"), held ? `${count(observed)} counted, ${count(held)} held` : `${count(observed)} received`);
+  say(find("observed"), counted(status));
   say(find("late"), count(late));
   say(find("expired"), `${count(expired)} expired`);
+}
+
+/** How many rewards count, and why others do not count yet. */
+function counted({ observed, held, waits, config }) {
+  if (!held) return `${count(observed)} received`;
+  const until = waits ? `wait for ticket ${waits.ticket}` : `held until they are ${period(config.report_after)} old`;
+  return `${count(observed)} counted, ${count(waits ? waits.rewards : held)} ${until}`;
 }
 
 /** What trials of other arms than the best have forgone: an estimate, and what the intervals of the means allow. */
@@ -248,7 +260,6 @@ find("confirm").addEventListener("close", close);
 find("report").href = `${at}/report`;
 for (const form of ["csv", "ndjson", "parquet"]) find(form).href = `${at}/events?format=${form}`;
 find("audit").href = `/experiments/${id}/audit`;
-snippets(find("code"), id);
 frame();
 setInterval(() => shown && time(shown), MINUTE);
 follow(id, { show, tell, fail: (error) => complain(find("problem"), reason(error)), gone: () => missing(id) });

@@ -2,14 +2,15 @@
 
 import { get, Problem, reason } from "./api.js";
 import { badge, complain, find, latest, make, row, say } from "./dom.js";
-import { age, confidence, count, known, moment, NONE, percent, plural, state } from "./format.js";
+import { age, count, known, moment, NONE, percent, plural, state, surely } from "./format.js";
 import { frame } from "./frame.js";
 
 const LABELS = ["Name", "State", "Best arm", "Evidence", "Trials", "Floors"];
+const NOTE =
+  "Evidence is in percent of what a decision needs. How sure an arm is holds under the conditions in the audit of its experiment.";
 const PAGE = 50;
 const AGAIN = 5000; // ms
 const LONGER = 20; // a list that takes long to find is asked for less often
-const SURE_AT_ALL = 0.01; // a confidence below it is not worth a number
 const OLD = { running: "outcome=open", decided: "outcome=decided", stopped: "outcome=undecided" }; // in older addresses
 
 let before = []; // the last experiment of every page before this one
@@ -65,7 +66,7 @@ function show(experiments, next) {
   find("after").disabled = next === null;
   say(find("where"), none ? "" : `${count(first + 1)} to ${count(first + experiments.length)}`);
   const shown = next === null && first === 0 ? plural(experiments.length, "experiment") : `Page ${before.length + 1}`;
-  say(find("caption"), none ? "No experiments match." : `${shown}. Evidence is in percent of what a decision needs.`);
+  say(find("caption"), none ? "No experiments match." : `${shown}. ${NOTE}`);
   const focused = document.activeElement?.closest?.("#rows a")?.href;
   find("rows").replaceChildren(...experiments.map(line));
   if (focused) [...document.querySelectorAll("#rows a")].find((link) => link.href === focused)?.focus();
@@ -96,8 +97,8 @@ function best(experiment) {
 const answer = ({ confidence: sure }) => (known(sure) ? badge("winner", "good") : badge("answer", "warn"));
 
 function how({ decided, confidence: sure }, ended) {
-  if (!known(sure)) return decided ? "not proved" : "not known how sure";
-  const words = sure >= SURE_AT_ALL ? `${confidence(sure)} sure` : "no more than a guess";
+  if (!known(sure)) return decided ? "not proved" : surely(sure);
+  const words = surely(sure);
   if (decided) return words;
   return ended ? `no decision, ${words}` : `${words} so far`;
 }

@@ -51,6 +51,14 @@ export function decimal(value, digits = 4) {
   return new Intl.NumberFormat("en", { maximumSignificantDigits: digits }).format(value);
 }
 
+const SURE_AT_ALL = 0.01; // a confidence below it is not worth a number
+
+/** How sure an answer is, in words: the same in the list and on the page of an experiment. */
+export function surely(value) {
+  if (!known(value)) return "not known how sure";
+  return value < SURE_AT_ALL ? "no more than a guess" : `${confidence(value)} sure`;
+}
+
 /** A mean; of yes-or-no rewards it is a share. */
 export const mean = (value, family) => (family === "bernoulli" ? percent(value, 2) : decimal(value));
 
@@ -80,6 +88,13 @@ export function left(iso) {
   const seconds = Math.max(0, (Date.parse(iso) - Date.now()) / 1000);
   const [unit, size] = unitOf(seconds);
   return plural(Math.floor(seconds / size), unit);
+}
+
+/** A time in its largest unit, such as 1 day or 90 minutes; durations such as 7d stay as they are. */
+export function period(seconds) {
+  if (typeof seconds !== "number") return seconds;
+  const [unit, size] = UNITS.find(([, length]) => seconds % length === 0) ?? UNITS[3];
+  return `${decimal(seconds / size)} ${unit}${seconds === size ? "" : "s"}`;
 }
 
 export const moment = (iso) => date.format(new Date(iso));

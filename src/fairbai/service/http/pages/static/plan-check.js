@@ -10,6 +10,7 @@ const [ZERO, HALF, ALL] = [0, 0.5, 1].map(share);
 const RANGES = {
   bernoulli: { low: 0, high: 1, words: `greater than ${ZERO} and less than ${ALL}` },
   gaussian: { low: -Infinity, high: Infinity },
+  bounded: {},
   poisson: { low: 0, high: Infinity, words: "greater than 0" },
   exponential: { low: 0, high: Infinity, words: "greater than 0" },
 };
@@ -28,10 +29,26 @@ function labels({ arms }) {
 }
 
 function rewards(body) {
-  if (body.family.kind === "gaussian" && !((body.family.variance ?? body.family.guess) > 0)) {
+  const { kind, low, high, variance, guess } = body.family;
+  if (["gaussian", "bounded"].includes(kind) && !((variance ?? guess) > 0)) {
     return "The standard deviation must be greater than 0.";
   }
-  return body.means ? means(body) : difference(body);
+  if (kind === "bounded") {
+    if (low === null || high === null) return "Enter the least and the largest possible reward.";
+    if (!(low < high)) return "The least possible reward must be less than the largest.";
+    RANGES.bounded = { low, high, words: `greater than ${decimal(low)} and less than ${decimal(high)}` };
+  }
+  return (body.means ? means(body) : difference(body)) ?? room(body);
+}
+
+/** Rewards within limits cannot vary by more than those at the two ends. */
+function room({ arms, means: given, baseline, difference: by, goal, family }) {
+  if (family.kind !== "bounded") return null;
+  const { low, high, variance } = family;
+  const all = given ?? [...arms.slice(1).map(() => baseline), goal === "max" ? baseline + by : baseline - by];
+  const most = Math.sqrt(Math.min(...all.map((mean) => (mean - low) * (high - mean))));
+  if (variance < most ** 2) return null;
+  return `With these limits and means the standard deviation is less than ${decimal(most, 3)}.`;
 }
 
 function means({ arms, means: given, family, goal, tolerance }) {

@@ -8,10 +8,22 @@ import { adaptQuestion, question } from "./plan-question.js";
 /** Ranges and initial values of the sliders per family; shares are shown in percent. */
 const FAMILIES = {
   bernoulli: { unit: "%", scale: 100, low: 0.5, high: 50, step: 0.5, baseline: 10, difference: 5, most: 20 },
-  gaussian: { unit: "", scale: 1, low: -50, high: 50, step: 0.5, baseline: 10, difference: 1, most: 10 },
+  bounded: { unit: "", scale: 1, low: 0.5, high: 50, step: 0.5, baseline: 10, difference: 2, most: 10, deviation: 20 },
+  gaussian: { unit: "", scale: 1, low: -50, high: 50, step: 0.5, baseline: 10, difference: 1, most: 10, deviation: 3 },
   poisson: { unit: "", scale: 1, low: 0.1, high: 20, step: 0.1, baseline: 3, difference: 0.5, most: 5 },
   exponential: { unit: "", scale: 1, low: 0.5, high: 50, step: 0.5, baseline: 10, difference: 3, most: 20 },
 };
+/** For which rewards the answer is proved. */
+const PROVED = {
+  bernoulli: "The proof needs nothing else of them.",
+  bounded: "Proved for all rewards within the limits, however they are distributed; others are refused. The lower the cap, the fewer trials.",
+  gaussian: "Proved if rewards vary no more than normal ones of this standard deviation. Revenue does not: choose a number within limits.",
+  poisson: "Proved for Poisson counts, whose variance is their mean. Otherwise choose a number within limits.",
+  exponential: "Proved for exponential durations, whose standard deviation is their mean. Otherwise choose a number within limits.",
+};
+const UNKNOWN = "Approximate for skewed rewards such as revenue, and proved if rewards are normal: choose a number within limits for a proof.";
+const LEARNED = "The experiment then learns it, which takes more trials. The proof needs normal rewards.";
+const FOR_THE_PLAN = "For the plan only: the answer is proved whatever it is.";
 // the initial mean of each arm: its distance from the baseline, in units of the difference that matters
 const STEPS = [0, 1, -0.4, 0.4, -0.2, 0.2, -0.6, 0, -0.4, 0.4, -0.2, 0.2];
 const LETTERS = "ABCDEFGHIJKL";
@@ -56,7 +68,8 @@ export function begin(changed) {
 }
 
 function adaptToFamily() {
-  const { unit, low, high, step, baseline, difference, most } = family();
+  const { unit, low, high, step, baseline, difference, most, deviation } = family();
+  if (deviation) dials.deviation.value = deviation;
   dials.baseline.range(low, high, step);
   dials.difference.range(step / 5, most, step / 5);
   dials.baseline.value = baseline;
@@ -84,7 +97,7 @@ function adapt() {
   resize(dials.arms.value);
   const [means, each] = [chosen("expect") === "means", chosen("floors") === "each"];
   const highest = Math.floor(1000 / arms.length) / 10;
-  find("deviation-dial").hidden = find("family").value !== "gaussian";
+  adaptRewards(find("family").value);
   adaptQuestion(find("family").value, factorial(), arms.map((arm) => arm.label.value.trim()));
   for (const name of ["baseline", "difference"]) find(name).parentElement.hidden = means;
   find("floor").parentElement.hidden = each;
@@ -97,6 +110,16 @@ function adapt() {
     arm.parts.ceiling.hidden = !each || !limited();
     arm.row.querySelector("button").disabled = arms.length === 2;
   }
+}
+
+/** Shows the fields of the family, and for which rewards the answer is proved. */
+function adaptRewards(kind) {
+  const unknown = kind === "gaussian" && !factorial();
+  find("limits").hidden = kind !== "bounded";
+  find("deviation-dial").hidden = !["gaussian", "bounded"].includes(kind);
+  find("unknown-choice").hidden = !unknown;
+  find("unknown-hint").textContent = kind === "bounded" ? FOR_THE_PLAN : unknown ? LEARNED : "";
+  find("family-hint").textContent = unknown && find("unknown").checked ? UNKNOWN : PROVED[kind];
 }
 
 /** Adds or removes rows; a half-typed number changes nothing. */
@@ -190,6 +213,8 @@ export function request() {
 function rewards() {
   const kind = find("family").value;
   const variance = dials.deviation.value ** 2;
+  const [low, high] = [find("low"), find("high")].map((field) => (field.value === "" ? null : Number(field.value)));
+  if (kind === "bounded") return { kind, low, high, variance };
   if (kind !== "gaussian") return { kind };
   return find("unknown").checked ? { kind, variance: null, guess: variance } : { kind, variance };
 }

@@ -1,21 +1,21 @@
 // The plan: on every change of the form the service estimates the experiment.
 
-import { post, reason } from "./api.js";
+import { post, Problem, reason } from "./api.js";
 import { draw, erase } from "./charts.js";
 import { complain, find, latest, row, say } from "./dom.js";
 import { about, aboutTrials, count, days, decimal, mean, NONE, percent } from "./format.js";
 import { frame } from "./frame.js";
 import { mistake } from "./plan-check.js";
 import { armCount, begin, request, wrongArms } from "./plan-form.js";
+import { adaptMore, more, wrongMore } from "./plan-more.js";
 import { ends, wrongEnd } from "./plan-question.js";
 import { creation, snippets } from "./snippets.js";
 
 const LABELS = ["Arm", "Mean", "Floor", "Ceiling", "Share"];
-const SCOPE = { proved: ", if traffic does not change", drift_proof: ", however traffic changes" };
 const KINDS = { mixture: "Mixture", linear_mixture: "LinearMixture", design_based: "DesignBased", heuristic: "Heuristic" };
+const SCOPE = { proved: ", if traffic does not change", drift_proof: ", however traffic changes" };
 const LEVELS = ["Level", "Floor", "Share"];
 const NEEDS = "needs yes-or-no rewards and a floor for every arm";
-const ADDITIVE = " and what levels add does not depend on the other factors";
 const NO_FACTORS = "not possible with factors";
 const DAY = 86_400_000; // ms
 const SPEAK_AFTER = 1000; // ms without a change, after which screen readers announce the result
@@ -48,7 +48,9 @@ function show(plan, form) {
   say(
     find("meaning"),
     `on average until the decision; half of all experiments end within ${about(plan.quantiles.p50)} trials, nine in ten ` +
-      `within ${about(plan.quantiles.p90)}. The stopping rule is ${named(used)}. The chance of a wrong answer is proved to be at most ${percent(form.delta, 2)}${SCOPE[used]}${form.factors ? ADDITIVE : ""}.`,
+      `within ${about(plan.quantiles.p90)}. The stopping rule is ${named(used)}. ` +
+      `The chance of a wrong answer is proved to be at most ${percent(form.delta, 2)}${plan.drifts ? ", however traffic changes," : ""} ` +
+      `if ${plan.proved_if}.`,
   );
   complain(find("short"), tooShort(trials[used], form.daily));
   say(find("price-of"), aboutTrials(price.trials));
@@ -104,7 +106,9 @@ function offer(body, form) {
   const { factors, family, floors } = form;
   const { arms: _, ...rest } = body;
   find("from-code").hidden = false;
-  creation(find("creation"), { ...(factors ? { ...rest, factors, family, floors } : body), ...ends(), name: named() });
+  adaptMore(isDrawn(body));
+  const all = { ...(factors ? { ...rest, factors, family, floors } : body), ...more(), ...ends(), name: named() };
+  creation(find("creation"), all);
   attempt = Array.from(crypto.getRandomValues(new Uint32Array(4)), String).join("-");
   permit();
 }
@@ -117,6 +121,9 @@ function line(arm, family) {
 function level({ factor, level: label, floor, share }) {
   return row(LEVELS, [`${factor}: ${label}`, percent(floor), percent(share)], [1, 2]);
 }
+
+/** Whether every ticket counts, in the order of assignment. */
+const isDrawn = (body) => body?.stopping?.kind === "design_based";
 
 const named = () => find("name").value.trim() || "New experiment";
 
@@ -131,11 +138,13 @@ async function start() {
   find("start").setAttribute("aria-disabled", "true"); // until the plan changes: one click, one experiment
   const name = named();
   try {
-    const body = { ...experiment, ...ends(), name };
+    const body = { ...experiment, ...more(), ...ends(), name };
+    const wrong = wrongMore(isDrawn(experiment));
+    if (wrong) throw new Problem(422, { detail: wrong });
     const { id } = await post("/v1/experiments", body, { "Idempotency-Key": attempt });
     say(find("started-title"), `“${name}” has started`);
     find("watch").href = `/experiments/${id}`;
-    snippets(find("code"), id);
+    snippets(find("code"), id, body.report_after);
     find("started").hidden = false;
     find("started").focus();
   } catch (error) {
@@ -149,7 +158,7 @@ function change() {
   experiment = null;
   find("start").setAttribute("aria-disabled", "true");
   const form = request();
-  const wrong = wrongArms(form) ?? mistake(form) ?? wrongEnd(armCount());
+  const wrong = wrongArms(form) ?? mistake(form) ?? wrongEnd(armCount()) ?? wrongMore(find("drifts").checked);
   newest = wrong ? null : form;
   rewards.set(form, find("family").value);
   if (wrong) clear(wrong);

@@ -22,7 +22,18 @@ async function goOn() {
   if (ok && target) location.replace(target);
 }
 
+/** A link may have the key behind a #, which browsers do not send: it only has to be confirmed. */
+function fillIn() {
+  const key = location.hash.slice(1);
+  if (!key.startsWith("fb_")) return;
+  find("key").value = key;
+  find("key-hint").textContent = "This link has filled it in.";
+  find("enter").focus();
+  history.replaceState(null, "", location.pathname + location.search);
+}
+
 find("next").value = next;
+fillIn();
 if (told.has("wrong")) {
   complain(find("wrong"), "This key is unknown or has been revoked.");
   find("key").setAttribute("aria-invalid", "true");

@@ -1,27 +1,72 @@
 // Code to paste: for an experiment that has started, and to create one.
 
 import { make } from "./dom.js";
+import { period } from "./format.js";
 
-const python = (origin, id) => `from fairbai.client import Client
+const IMPORT = (origin) => `from fairbai.client import Client
 
 client = Client(${JSON.stringify(origin)}, key="fb_...")  # a writer key
-
-
-def visit() -> None:
-    (ticket,) = client.ask("${id}", serve_winner=True)
-    reward = show(ticket.arm)  # your code: the reward of the trial
-    client.tell("${id}", {ticket.ticket: reward})
 `;
 
-const curl = (origin, id) => `export KEY=fb_...  # a writer key
+const told = {
+  Python: (origin, id) => `${IMPORT(origin)}
+
+def visit(visitor: str) -> None:
+    for ticket in client.ask("${id}", serve_winner=True, unit=visitor):  # none: show your default
+        reward = show(ticket.arm)  # your code: the reward of the trial
+        if ticket.reason == "assigned":  # a visitor is one trial
+            client.tell("${id}", {ticket.ticket: reward})
+`,
+  curl: (origin, id) => `export KEY=fb_...  # a writer key
 curl ${origin}/v1/experiments/${id}/ask \\
-  -H "Authorization: Bearer $KEY" -d '{"n": 1, "serve_winner": true}'
-# {"tickets": [{"ticket": "0-Qm8c0V2yLtA", "arm": "..."}], ...}
+  -H "Authorization: Bearer $KEY" -d '{"unit": "visitor-7", "serve_winner": true}'
+# {"tickets": [{"ticket": "0-Qm8c0V2yLtA", "arm": "..."}], ..., "reason": "assigned"}
 curl ${origin}/v1/experiments/${id}/tell \\
   -H "Authorization: Bearer $KEY" -d '{"rewards": [{"ticket": "0-Qm8c0V2yLtA", "reward": 1.0}]}'
-`;
+`,
+  JavaScript: (origin, id) => `${CALL(origin, id)}
+async function visit(visitor) {
+  const { tickets, reason } = await call("/ask", { unit: visitor, serve_winner: true });
+  for (const { ticket, arm } of tickets) { // none: show your default
+    const reward = await show(arm); // your code: the reward of the trial
+    if (reason === "assigned") await call("/tell", { rewards: [{ ticket, reward }] }); // a visitor is one trial
+  }
+}
+`,
+};
 
-const javascript = (origin, id) => `// on your server, not in the browser: the key is a secret
+/** With a window: what a visitor earns within it. */
+const earned = {
+  Python: (origin, id) => `${IMPORT(origin)}
+
+def visit(visitor: str) -> None:
+    for ticket in client.ask("${id}", serve_winner=True, unit=visitor):  # none: show your default
+        show(ticket.arm)  # your code
+
+
+def bought(visitor: str, value: float, order: str) -> None:
+    client.reward("${id}", visitor, value, event_id=order)
+`,
+  curl: (origin, id) => `export KEY=fb_...  # a writer key
+curl ${origin}/v1/experiments/${id}/ask \\
+  -H "Authorization: Bearer $KEY" -d '{"unit": "visitor-7", "serve_winner": true}'
+# {"tickets": [{"ticket": "0-Qm8c0V2yLtA", "arm": "..."}], ..., "reason": "assigned"}
+curl ${origin}/v1/experiments/${id}/rewards \\
+  -H "Authorization: Bearer $KEY" -d '{"unit": "visitor-7", "value": 1.0, "event_id": "order-4711"}'
+`,
+  JavaScript: (origin, id) => `${CALL(origin, id)}
+async function visit(visitor) {
+  const { tickets } = await call("/ask", { unit: visitor, serve_winner: true });
+  for (const { arm } of tickets) await show(arm); // your code; none: show your default
+}
+
+async function bought(visitor, value, order) {
+  await call("/rewards", { unit: visitor, value, event_id: order });
+}
+`,
+};
+
+const CALL = (origin, id) => `// on your server, not in the browser: the key is a secret
 const at = "${origin}/v1/experiments/${id}";
 const headers = { Authorization: "Bearer " + process.env.KEY };
 
@@ -30,19 +75,16 @@ async function call(path, body) {
   if (!response.ok) throw new Error((await response.json()).detail);
   return response.json();
 }
-
-async function visit() {
-  const { tickets: [{ ticket, arm }] } = await call("/ask", { n: 1, serve_winner: true });
-  const reward = await show(arm); // your code: the reward of the trial
-  await call("/tell", { rewards: [{ ticket, reward }] });
-}
 `;
 
-const LANGUAGES = { Python: python, curl, JavaScript: javascript };
+const UNIT = "The unit is the visitor, by any id that stays the same: who comes back sees the same variant, and is one trial.";
 
-/** Fills an element with the code for an experiment in three languages. */
-export function snippets(element, id) {
-  fill(element, LANGUAGES, (code) => code(location.origin, id));
+/** Fills an element with the code for an experiment in three languages; `window` is its `report_after`, if it has one. */
+export function snippets(element, id, window) {
+  const open = window ?? null;
+  const note = open === null ? "" : ` What a visitor earns counts when the window of ${period(open)} is over.`;
+  fill(element, open === null ? told : earned, (code) => code(location.origin, id));
+  element.prepend(make("p", { className: "note" }, UNIT + note));
 }
 
 const CREATIONS = {
