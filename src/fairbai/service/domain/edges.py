@@ -115,10 +115,10 @@ class Publish(Operation[answers.Policy]):
     """Probabilities by which others assign arms, under a version that their batches name.
 
     They stay the same for an epoch of so many seconds, whatever happens meanwhile, so that the nodes agree and a unit
-    keeps its arm; with a stop that needs drawn trials it is at least a part of the time that their batches wait. An epoch
-    ends early with a decision, if an arm is switched off and, unless the rule draws its arms, after the trials that the
-    policy is for. The hash seed is drawn now, so that nothing before could depend on it. A log that an earlier version
-    wrote has neither seeds nor ends.
+    keeps its arm; where their batches wait, it is at least a part of that time. An epoch ends early with a decision, if
+    an arm is switched off and, unless the rule draws its arms, after the trials that the policy is for. The hash seed
+    is drawn now, so that nothing before could depend on it. A log that an earlier version wrote has neither seeds nor
+    ends.
     """
 
     trials: int = 1000
