@@ -18,6 +18,7 @@ from fairbai.client import calls
 from fairbai.service.domain import costs
 from fairbai.service.domain.encoding import timestamp
 from fairbai.service.domain.operations import Expire, Look
+from fairbai.service.domain.waiting import least_epoch
 from fairbai.service.reading import verify
 from fairbai.service.reading.earlier import count_differences
 from fairbai.service.storage.logs import whole_log
@@ -489,6 +490,7 @@ def test_epochs_are_no_shorter_than_a_part_of_the_wait(tmp_path: Path) -> None:
         found = {wait: client.get(f"{create(client, **DRAWN, report_after=wait)}/policy").json() for wait in (10, 1e6)}
         assert [policy["seconds"] for policy in found.values()] == [1.0, 1e4]
         assert client.get(f"{create(client)}/policy").json()["seconds"] == 1.0
+    assert [least_epoch(1000.0, arms) for arms in (2, 10, 20, 100, 2000)] == [10.0, 10.0, 20.0, 100.0, 100.0]
 
 
 def test_batches_that_were_not_drawn_from_a_policy_are_refused(client: Local) -> None:

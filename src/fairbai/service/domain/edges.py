@@ -11,7 +11,7 @@ from fairbai.service.domain.operation import Operation, key_used, over, paused, 
 from fairbai.service.domain.ranges import check_rewards
 from fairbai.service.domain.refusals import Refusal, invalid
 from fairbai.service.domain.unit import UnitOfWork
-from fairbai.service.domain.waiting import MAX_POLICIES
+from fairbai.service.domain.waiting import least_epoch
 
 SEED_BYTES = 16  # of the key of SipHash
 MAX_NUMBERS = 4  # of trials that policies of an epoch are for, of rules that choose
@@ -115,10 +115,10 @@ class Publish(Operation[answers.Policy]):
     """Probabilities by which others assign arms, under a version that their batches name.
 
     They stay the same for an epoch of so many seconds, whatever happens meanwhile, so that the nodes agree and a unit
-    keeps its arm; with a stop that needs drawn trials it is at least 1 % of the time that their batches wait. An epoch
-    ends early with a decision, if an arm is switched off and, unless the rule draws its arms, after the trials that the
-    policy is for. The hash seed is drawn now, so that nothing before could depend on it. A log that an earlier version
-    wrote has neither seeds nor ends.
+    keeps its arm; where their batches wait, it is at least a part of that time. An epoch ends early with a decision, if
+    an arm is switched off and, unless the rule draws its arms, after the trials that the policy is for. The hash seed
+    is drawn now, so that nothing before could depend on it. A log that an earlier version wrote has neither seeds nor
+    ends.
     """
 
     trials: int = 1000
@@ -142,7 +142,7 @@ class Publish(Operation[answers.Policy]):
 
 def epoch(book: Book, seconds: float) -> float:
     """How long a policy stays the same; longer than that where too many would have batches that wait."""
-    return max(seconds, (book.report_after or 0.0) / MAX_POLICIES) if book.drawn else seconds
+    return max(seconds, least_epoch(book.report_after or 0.0, len(book.labels))) if book.drawn else seconds
 
 
 def valid_policy(book: Book, trials: int, at: float) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from fairbai.identifier.batches import Counts
 
-MAX_POLICIES = 100  # that can have batches which wait, approximately: an epoch is no shorter than this part of the wait
+FEWEST, MOST, NUMBERS = 10, 100, 1_000  # of policies that have batches which wait, and of arms in all of these
 
 
 @dataclass
@@ -29,6 +29,11 @@ class Waiting:
     def trials(self) -> int:
         """How many trials they have."""
         return int(self.told.pulls.sum())
+
+
+def least_epoch(wait: float, arms: int) -> float:
+    """How long an epoch is at least, so that few policies have batches that wait: they are written with every state."""
+    return wait / max(FEWEST, min(MOST, NUMBERS // arms))
 
 
 class Queue:
