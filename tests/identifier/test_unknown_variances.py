@@ -128,7 +128,10 @@ def test_zeros_are_a_doubt() -> None:
         assert ident.status().proved == (ident.status().observed[1] < 10), number
     (doubt,) = ident.status().doubts
     assert (doubt.kind, doubt.arm) == ("family", "b")
-    assert doubt.reason == "Rewards of 'b' are exactly 0 in 50 % of the trials, but Gaussian rewards never repeat"
+    assert doubt.reason == (
+        "Rewards of 'b' are exactly 0 in 50 % of the trials, but Gaussian rewards never repeat: the answer is "
+        "approximate; with bounds that no reward can leave, Bounded(low, high) is proved"
+    )
     assert fb.Identifier.from_dict(json.loads(json.dumps(ident.to_dict())), same_draws=True).status().doubts == (doubt,)
 
 

@@ -42,7 +42,7 @@ class Status:
             have not contradicted the family; after the decision: whether that was so at the decision.
         doubts: What the trials contradict the declared family or, with ``DesignBased``, the probabilities of the draws
             by, oldest first; see docs/doubts.md.
-        hints: What would suit the rewards better than the present settings.
+        hints: What would suit the rewards better than the present settings, and what a decision waits for.
         decided: Whether the answer is found; it never changes after that.
         stopped: Whether, besides, all floors are met; or whether the experiment was ended without an answer, and no
             reward is out that could bring one.

@@ -14,9 +14,12 @@ from fairbai.problems.families.family import SUM_ROUNDING, Family, checked_varia
 class Gaussian(Family):
     """Normal rewards with known variance, one for all arms or one per arm, or with unknown ones (``variance=None``).
 
+    With a known variance, proved stops hold for many rewards, normal or not, if it is large enough; so they wait for
+    some dozens of rewards, after which a variance four times as large would have been noticed (docs/doubts.md).
+
     Unknown variances are estimated while the experiment runs. The stopping rules ``Mixture`` and ``TwoSidedMixture``
-    are proved for them, for *normal* rewards only: with a known variance that is large enough they are proved for many
-    others.
+    are proved for them, for *normal* rewards only: skewed ones are noticed, and the answer is then no longer called
+    proved.
 
     Args:
         variance: The known variance; None (or "unknown", where there is no None) if it is unknown.
