@@ -98,15 +98,15 @@ def test_waiting_for_the_last_rewards(site: Site) -> None:
 
 def test_a_wait_names_the_ticket(site: Site) -> None:
     experiment = begin(site, "waits for one", stopping="design_based")
+    play(site.client, experiment, ARMS, random.Random(1), most=60)
     tickets = site.client.ask(experiment, 40)
-    site.client.tell(
-        experiment, {ticket.ticket: float(ticket.arm == "b") for ticket in tickets if ticket != tickets[7]}
-    )
+    told = [ticket for ticket in tickets if ticket != tickets[7]]
+    site.client.tell(experiment, {ticket.ticket: float(ticket.arm == "b") for ticket in told})
     visitor = site.visitor(width=390)
     page = visitor.open(f"/experiments/{experiment}")
-    expect(page.locator("#waits")).to_contain_text("32 rewards wait for ticket 7, which has had no reward since")
+    expect(page.locator("#waits")).to_contain_text("32 rewards wait for ticket 67, which has had no reward since")
     expect(page.locator("#waits")).to_contain_text("it is counted as 0 on")
-    expect(page.locator("#observed")).to_have_text("7 counted, 32 wait for ticket 7")
+    expect(page.locator("#observed")).to_have_text("67 counted, 32 wait for ticket 67")
     settled(page)
     check_looks(page, "a wait on a phone")
     site.client.tell(experiment, {tickets[7].ticket: 1.0})

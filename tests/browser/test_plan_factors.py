@@ -28,7 +28,7 @@ def test_a_multivariate_test_is_planned_and_started(site: Site, width: int) -> N
     page.get_by_label("Label of level 3 of factor 2").fill("go")
     page.get_by_label("What is added by level 3 of factor 2").fill("40")
     page.get_by_label("Floor of level 1 of factor 1").fill("50")
-    expect(page.locator("#meaning")).to_contain_text("what levels add does not depend on the other factors")
+    expect(page.locator("#meaning")).to_contain_text("and the effects in the model add up")
     page.get_by_text("Shares as a table").click()
     expect(page.locator("#shares tr")).to_have_count(9)
     expect(page.locator("#shares tr", has_text="new / go")).to_contain_text("80 %")

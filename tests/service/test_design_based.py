@@ -347,7 +347,7 @@ def test_page_summary_and_audit_say_what_is_proved(client: Local) -> None:
     assert [trace["name"] for trace in curves] == ["a", "b", "c"]
     assert all(len(trace["x"]) == len(trace["y"]) > 1 for trace in curves)
     assert "Averages over the experiment so far" in client.get(f"{at}/report").text
-    assert "and every arm keeps its mean)" in client.get(f"{create(client)}/audit").text
+    assert "(proved if every arm keeps its mean" in client.get(f"{create(client)}/audit").text
 
 
 # --- edge nodes -------------------------------------------------------------------------------------------------

@@ -74,11 +74,11 @@ def test_from_the_factors_to_the_report(client: Local, folder: Path) -> None:
     assert 'id="figure-effects"' in report
     audit = client.get(f"{at}/audit").json()
     assert audit["promise"]["sentences"][-1] == "When the experiment stops by itself, the floors are met."
-    assert audit["promise"]["sentences"][0].endswith("every arm keeps its mean and the effects in the model add up).")
+    assert audit["promise"]["sentences"][0].endswith("declared variance and the effects in the model add up).")
     assert audit["verdict"] == "Every guaranteed share was given."
     summary = client.get(f"{at}/summary").json()
     assert summary["proved"]
-    assert "every arm keeps its mean and the effects in the model add up, after" in summary["headline"]
+    assert "declared variance and the effects in the model add up, after" in summary["headline"]
     assert not any(differences(folder))
 
 

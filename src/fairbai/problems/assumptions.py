@@ -35,7 +35,7 @@ def proved_if(family: Family, drift_proof: bool, *more: str) -> str:
 
     Example:
         >>> proved_if(Gaussian(1.0), drift_proof=False)
-        'rewards vary no more than normal ones of the declared variance and every arm keeps its mean'
+        'every arm keeps its mean and rewards vary no more than normal ones of the declared variance'
     """
-    found = [assumption(family), *(DRAWN if drift_proof else (KEEP,)), family.condition, *more]
+    found = [*(DRAWN if drift_proof else (KEEP,)), assumption(family), family.condition, *more]
     return listed([one for one in found if one])
