@@ -45,7 +45,8 @@ class Answer:
 
     ``recommendation`` is the answer if ``decided``, and otherwise the arm that is ahead (or was, at the end).
     ``ended_by`` says why there are no more trials: "decision", "max_trials", "deadline" or "closed"; None while there
-    are. ``head`` is the number and the hash of the last event of the log, for ``fairbai verify --head``.
+    are. ``counted_at`` is when a batch counts, if not at once. ``head`` is the number and the hash of the last event of
+    the log, for ``fairbai verify --head``.
     """
 
     decided: bool
@@ -57,6 +58,7 @@ class Answer:
     ignored: int = 0
     unknown: int = 0
     ended_by: str | None = None
+    counted_at: str | None = None
     head: str | None = field(default=None, compare=False)  # two answers of different times may be the same
 
 
