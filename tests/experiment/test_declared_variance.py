@@ -131,7 +131,7 @@ def test_the_residuals_of_linear_arms_are_tested() -> None:
     """With one reward per arm there is no spread within arms, but the fit of two parameters leaves some."""
     rng = np.random.default_rng(4)
     family = fb.Linear(np.column_stack([np.ones(60), np.linspace(-1.0, 1.0, 60)]), variance=1.0)
-    found = {factor: 0 for factor in (1.0, 4.0)}
+    found = dict.fromkeys((1.0, 4.0), 0)
     for factor in found:
         for _ in range(20):
             ident = fb.Identifier(60, 1e-9, family, sampling="uniform_fair")

@@ -17,7 +17,6 @@ from fairbai.experiment import Settling
 from fairbai.experiment.declared_variance import least_rewards
 from fairbai.experiment.defaults import checked_seed, sampling_of, stopping_of
 from fairbai.experiment.experiment import Experiment
-from fairbai.experiment.declared_variance import least_rewards
 from fairbai.experiment.linear import experiment_of
 from fairbai.experiment.settling import checked_settling, settling_code
 from fairbai.kernels.loop import runs as kernels
