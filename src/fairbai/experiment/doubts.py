@@ -59,7 +59,7 @@ class Doubt:
 class Finding:
     """A test that fired: of which arm (None: all), when, and the variance of its rewards over that of the family.
 
-    Where the variance is unknown, it is the share of exact zeros instead (at most a few if rewards are skewed); for a
+    Where the variance is unknown, it is the share of exact zeros instead (a small one, if rewards are skewed); for a
     lack of fit, what the arm earns beyond what its features say; for the sample ratio, the trials of the arm over those
     that it was drawn for.
     """

@@ -117,6 +117,8 @@ class Tally:
                 square = least + max(square - least, ROUNDING * square) if count > 1.0 else least
             self._add(arm, int(count), total)
             self._squares[arm] += _whole(square) * UNIT
+        if data.get("squares") is not None:
+            self.doubts.observe_batch(pulls, sums, squares, self._trials, False)
         self._test_fit()
 
     def rewards(self, arm: int) -> tuple[int, float, float]:
