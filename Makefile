@@ -10,7 +10,7 @@ QUICK := $(PYTEST) -p no:schemathesis
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test system long kernels lint coverage faults docs figures bench screenshots package clean
+.PHONY: help install demo test system long kernels lint coverage faults docs figures bench screenshots versions package clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' \
@@ -82,9 +82,12 @@ screenshots: $(STAMP) ## Take pictures of the pages and of the web shop into doc
 	$(BIN)/python -m tests.browser.screenshots docs/images/dashboard
 	$(BIN)/python -m tests.browser.shop_picture docs/images/examples
 
+versions: $(STAMP) ## Run the core of the tests with the oldest and the newest allowed core dependencies
+	$(BIN)/python -m tests.packaging.versions
+
 package: $(STAMP) ## Build wheel and sdist into dist/, and try them on every Python of this machine
 	$(BIN)/python -m tests.packaging
 
 clean: ## Remove everything that the other targets create
-	rm -rf .venv build dist reproduction site .coverage .coverage.* .hypothesis .schemathesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-* build dist reproduction site .coverage .coverage.* .hypothesis .schemathesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks examples docs -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults import __main__ as command
 from tests.faults.history import Kept
 from tests.faults.runs import Report, run_postgresql, run_sqlite, verified
 from tests.service.running import address, ask, create, running, tell
@@ -12,6 +13,16 @@ from tests.service.server import Server
 
 pytestmark = [pytest.mark.system, pytest.mark.slow_without_jit]
 SECONDS = 60.0
+
+
+def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`make faults`, for some seconds."""
+    monkeypatch.setattr("sys.argv", ["faults", "5", "1"])
+    with pytest.raises(SystemExit) as ended:
+        command.main()
+    printed = capsys.readouterr().out.splitlines()
+    assert ended.value.code == 0, printed
+    assert [line.partition(", seed 1, ")[0] for line in printed] == ["SQLite, 1 worker", "PostgreSQL, 2 workers"]
 
 
 @pytest.mark.parametrize("run", [run_sqlite, run_postgresql])

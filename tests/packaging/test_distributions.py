@@ -16,6 +16,9 @@ from pathlib import Path
 import pytest
 
 import fairbai as fb
+from tests.cli.commands import Capture
+from tests.packaging import __main__ as command
+from tests.packaging import versions
 from tests.packaging.smoke import ROOT, build, install, make_environment, pythons, run, try_out
 
 pytestmark = pytest.mark.system
@@ -74,6 +77,31 @@ def test_installed_wheel_works(distributions: tuple[Path, Path], tmp_path: Path)
     assert Path(place).is_relative_to(packages)
     code = "from fairbai.reproduction.past.archive_data import archive_tests; print(len(archive_tests()))"
     assert run(python, "-c", code).strip() == "2491"
+
+
+def test_command(
+    distributions: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture
+) -> None:
+    """`make package`, without what takes minutes: no environments are made, and pip resolves nothing."""
+    asked: list[tuple[str | Path, ...]] = []
+    monkeypatch.setattr(command, "ROOT", tmp_path)
+    (tmp_path / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
+    monkeypatch.setattr(command, "build", lambda folder: distributions)
+    monkeypatch.setattr(command, "pythons", lambda: {})
+    monkeypatch.setattr(command, "run", lambda *words: asked.append(words))
+    command.main()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert len(asked) == len(project["optional-dependencies"])
+    assert "extra service resolves" in capsys.readouterr().out
+
+
+def test_bounds_of_the_versions_that_are_tried() -> None:
+    """`make versions`: the oldest are those of pyproject.toml, and the tests that it runs are there."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert list(versions.oldest(project)) == [versions.name_of(line) for line in project["dependencies"]]
+    for name, number in versions.oldest(project).items():
+        assert any(line.startswith(f"{name}>={number},<") for line in project["dependencies"])
+    assert all((ROOT / "tests" / name).exists() for name in versions.TESTS)
 
 
 def test_this_python_is_found() -> None:

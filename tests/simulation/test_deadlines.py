@@ -68,10 +68,18 @@ def test_no_confidence_is_too_large(name: str) -> None:
     assert all(row.wrong <= 1.0 - row.low for row in table.rows)
 
 
-def main() -> None:
+@pytest.mark.system
+@pytest.mark.slow_without_jit
+def test_main(capsys: pytest.CaptureFixture[str]) -> None:
+    """The command of docs/simulation.md, with few runs."""
+    main(runs=100)
+    assert capsys.readouterr().out.count(" trials: right ") == len(CASES | QUESTIONS)
+
+
+def main(runs: int = RUNS) -> None:
     """Print one line per case, and below it one per bin."""
     for name, (_, trials, _) in (CASES | QUESTIONS).items():
-        found = at_deadline(name)
+        found = at_deadline(name, runs)
         stated, right = found.confidence[:, 0], found.guess_correct[:, 0]
         sure = stated >= 0.8
         print(

@@ -8,7 +8,7 @@ rewards of two arms that hardly differ, where one gets many more trials than the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -97,13 +97,21 @@ def test_unequal_shares_of_revenue_exceed_delta() -> None:
     assert lopsided(SHARES["0.5, 0.5"], REVENUE, known=False, runs=200) < DELTA
 
 
-def main() -> None:
+@pytest.mark.system
+@pytest.mark.slow_without_jit
+def test_main(capsys: pytest.CaptureFixture[str]) -> None:
+    """The command of docs/stopping.md, with few runs."""
+    main([replace(case, runs=2) for case in CASES], many=2)
+    assert len(capsys.readouterr().out.splitlines()) == len(SHARES) + len(CASES)
+
+
+def main(cases: list[Case] = CASES, many: int = MANY) -> None:
     """Print one line per case."""
     for floors in SHARES:
         laws = {"revenue": REVENUE, "log-normal": TIMES}
-        cells = [lopsided(SHARES[floors], law, known, MANY) for law in laws.values() for known in (True, False)]
+        cells = [lopsided(SHARES[floors], law, known, many) for law in laws.values() for known in (True, False)]
         print(f"floors {floors:<10} wrong: " + "  ".join(f"{cell:.2%}" for cell in cells), flush=True)
-    for case in CASES:
+    for case in cases:
         known, unknown = case.simulated(known=True), case.simulated(known=False)
         (first, width), (second, other) = (mean_and_ci95(runs.stopping_time[:, 0]) for runs in (known, unknown))
         said = f"{case.name:<26} {first / len(case.means):7,.0f} trials per arm: known {first:,.0f} ± {width:.0f}, "

@@ -30,7 +30,8 @@ WIDTH = 64  # of the last column
 PROBE = "import sys; from fairbai.kernels import probe; sys.exit(probe.try_out())"
 PATIENCE = 300.0  # seconds for compiling a small kernel, which takes a few
 ADVICE = (
-    "Install numba and llvmlite anew, in versions that fit; `FAIRBAI_JIT=wait fairbai solve --means 1 0` has details."
+    "Install numba and llvmlite anew, in versions that fit; "
+    "`FAIRBAI_JIT=wait fairbai solve --means 1 0 --debug` says where it fails."
 )
 
 
