@@ -265,6 +265,13 @@ def test_file_in_the_help_runs(capsys: Capture, toml: Callable[[str], str], comm
 SHORT = [
     ("--floors a=0.2 c=0.1", "floors = { a = 0.2, c = 0.1 }", fb.rates.Constant([0.2, 0.0, 0.1])),
     ("--floors 0.1", "floors = 0.1", fb.rates.Constant(0.1)),
+    ("--floors 10%", "floors = '10 %'", fb.rates.Constant(0.1)),
+    ("--floors a=20% c=10%", "floors = { a = '20%', c = 0.1 }", fb.rates.Constant([0.2, 0.0, 0.1])),
+    (
+        "--floors 10% --ceilings c=50%",
+        "rates = { kind = 'bounded', floor = '10%', ceiling.c = '50%' }",
+        fb.rates.Bounded(0.1, [1.0, 1.0, 0.5]),
+    ),
     ("--floors 0.1 0.2 0.3", "floors = [0.1, 0.2, 0.3]", fb.rates.Constant([0.1, 0.2, 0.3])),
     ("--rates gap --p0 0.5", "rates = { kind = 'gap', p0 = 0.5 }", fb.rates.Gap(0.5)),
     (

@@ -43,6 +43,8 @@ NAN, INF = math.nan, math.inf
         ),
         ({"family": {"kind": "linear", "features": [[1.0], [2.0], [3.0]]}}, "linear rewards need their variance"),
         ({"rates": 0.1, "floors": 0.1}, "floors and rates are two names for the same shares: give one of them"),
+        ({"report_after": "1d"}, "report_after must be a number of trials, got '1d': only the service has a clock"),
+        ({"look_every": "7d"}, "look_every must be a number of trials, got '7d': only the service has a clock"),
         ({"family": None}, 'family must be given: "bernoulli" for clicks, .* "gaussian", with its variance, for'),
         (
             {"family": "normal"},

@@ -138,6 +138,16 @@ def test_an_instance_takes_short_forms() -> None:
         ({"family": "bernoulli"}, {"family": fb.Bernoulli()}),
         ({"family": {"kind": "gaussian", "variance": 4}}, {"family": fb.Gaussian(4.0)}),
         ({"rates": 0.1}, {"rates": fb.rates.Constant(0.1)}),
+        ({"floors": 0.1}, {"rates": fb.rates.Constant(0.1)}),
+        ({"floors": "10%"}, {"rates": fb.rates.Constant(0.1)}),
+        ({"floors": ["10 %", 0.2]}, {"rates": fb.rates.Constant([0.1, 0.2])}),
+        ({"floors": {"b": "30%"}}, {"rates": fb.rates.Constant([0.0, 0.3])}),
+        (
+            {"floors": {"kind": "bounded", "ceiling": "90%", "groups": [{"arms": ["a"], "floor": "12.3%"}]}},
+            {"floors": fb.rates.Bounded(0.0, 0.9, [fb.rates.Group([0], 0.123)])},
+        ),
+        ({"delta": "10%"}, {"delta": 0.1}),
+        ({"tolerance": "10 %"}, {"tolerance": "10%"}),
         ({"rates": [0.1, 0.2]}, {"rates": fb.rates.Constant([0.1, 0.2])}),
         ({"rates": {"b": 0.3}}, {"rates": fb.rates.Constant([0.0, 0.3])}),
         ({"rates": {"kind": "gap", "p0": 0.5}}, {"rates": fb.rates.Gap(0.5)}),
@@ -145,7 +155,7 @@ def test_an_instance_takes_short_forms() -> None:
     ids=repr,
 )
 def test_an_identifier_takes_short_forms(short: dict[str, Any], full: dict[str, Any]) -> None:
-    one, other = (fb.Identifier(["a", "b"], 0.1, **{"family": "poisson", **given}) for given in (short, full))
+    one, other = (fb.Identifier(["a", "b"], **{"delta": 0.1, "family": "poisson", **given}) for given in (short, full))
     assert one.to_dict() == other.to_dict()
     assert (one.family, one.rates) == (other.family, other.rates)
 

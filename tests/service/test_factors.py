@@ -211,7 +211,7 @@ def test_interactions_and_other_features(client: Local) -> None:
             {
                 "factors": None,
                 "arms": [str(arm) for arm in range(60)],
-                "family": {"kind": "linear", "features": np.eye(60).tolist()},
+                "family": {"kind": "linear", "variance": 1.0, "features": np.eye(60).tolist()},
             },
             "at most 2,500 here, got 60 x 60",
         ),

@@ -242,6 +242,31 @@ def test_short_forms_are_stored_in_full(client: Local, short: Any, full: dict[st
     assert (config["floors"], config["family"]) == (full, {"kind": "bernoulli"})
 
 
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ({"rates": {"a": "30%", "b": 0.1}}, {"floors": {"kind": "constant", "floor": [0.3, 0.1, 0.0]}}),
+        ({"floors": "10 %"}, {"floors": {"kind": "constant", "floor": 0.1}}),
+        ({"rates": {"kind": "gap", "p0": "50%"}}, {"floors": {"kind": "gap", "p0": 0.5}}),
+        ({"delta": "5%", "tolerance": "10 %", "enrol": "50%"}, {"delta": 0.05, "tolerance": "10%", "enrol": 0.5}),
+        ({"lease": "12h"}, {"lease": 43_200.0}),
+        ({"report_after": "1d", "silence": 0}, {"report_after": 86_400.0}),
+        ({"cycle": 604_800, "min_duration": 5400.0}, {"cycle": "1w", "min_duration": "90m"}),
+        ({"retention": 86_400}, {"retention": "1d"}),
+    ],
+    ids=repr,
+)
+def test_percents_durations_and_the_other_name_of_floors(
+    client: Local, given: dict[str, Any], stored: dict[str, Any]
+) -> None:
+    form = {name: value for name, value in FORM.items() if name != "floors"}
+    response = client.post("/v1/experiments", json={**form, **given})
+    assert response.status_code == 201, response.text
+    config = response.json()
+    assert {name: config[name] for name in stored} == stored
+    assert "rates" not in config
+
+
 def test_limits_that_contradict_each_other_are_explained(client: Local) -> None:
     rates = {"kind": "bounded", "ceiling": {"a": 0.3}, "groups": [{"arms": ["b", "c"], "ceiling": 0.5}]}
     response = client.post("/v1/experiments", json={**FORM, "floors": rates})

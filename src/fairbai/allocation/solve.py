@@ -14,7 +14,7 @@ from fairbai.compiling.entry import patiently
 from fairbai.kernels.allocation import floors as kernels
 from fairbai.kernels.allocation.arms import ROWS
 from fairbai.kernels.allocation.limits import LIMITED_ROWS, allocate_within
-from fairbai.problems.checks import Array, frozen
+from fairbai.problems.checks import Array, fraction, fractions, frozen
 from fairbai.problems.checks import floors as check_floors
 from fairbai.problems.families import Bounded as BoundedFamily
 from fairbai.problems.families import Family, Gaussian
@@ -151,7 +151,7 @@ def solve_batch(
         array([8., 2.])
     """
     family = Gaussian() if family is None else family_of(family)
-    given: Any = shares_given(floors, rates)  # type: ignore[arg-type]  # a matrix passes
+    given: Any = fraction(shares_given(floors, rates))  # type: ignore[arg-type]  # a matrix passes
     if given is None or isinstance(given, (Rate, str, Mapping)):
         given = rates_of(given)
     matrix = _contiguous("means", means)
@@ -209,6 +209,6 @@ def _floors(value: Any, means: Array) -> Array:
 
 def _contiguous(name: str, value: Any) -> Array:
     try:
-        return frozen(np.ascontiguousarray(value, dtype=np.float64).reshape(np.shape(value)))
+        return frozen(np.ascontiguousarray(fractions(value), dtype=np.float64).reshape(np.shape(value)))
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be numbers, got {value!r}") from None

@@ -3,6 +3,8 @@
 import argparse
 from typing import Any
 
+from fairbai.cli.flags import fraction_of, number
+
 FACTORS_HELP = """
 a file for a multivariate test has these keys instead of arms and means:
   factors = { headline = ["old", "new"], button = ["buy", "try"] }
@@ -33,7 +35,7 @@ def add_factors(parser: argparse.ArgumentParser) -> None:
         metavar="FACTOR=EFFECTS",
         help="what levels add to the mean: headline=old:0,new:0.05 (default 0)",
     )
-    factors.add_argument("--baseline", type=float, metavar="MEAN", help="the mean where no level adds anything")
+    factors.add_argument("--baseline", type=number, metavar="MEAN", help="the mean where no level adds anything")
     factors.add_argument(
         "--interactions",
         nargs="+",
@@ -86,8 +88,8 @@ def _by_level(text: str) -> dict[str, float]:
     pairs = [part.rpartition(":") for part in text.split(",")]
     if not all(colon for _, colon, _ in pairs) or len({level for level, *_ in pairs}) < len(pairs):
         raise ValueError
-    return {level: float(number) for level, _, number in pairs}
+    return {level: fraction_of(text) for level, _, text in pairs}
 
 
 def _share(text: str) -> float | dict[str, float]:
-    return _by_level(text) if ":" in text else float(text)
+    return _by_level(text) if ":" in text else fraction_of(text)

@@ -4,7 +4,8 @@ import argparse
 import re
 from pathlib import Path
 
-from fairbai.service.domain.cycles import PATTERN, seconds
+from fairbai.problems.checks import fraction
+from fairbai.service.domain.cycles import as_duration, in_seconds
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -44,12 +45,25 @@ def add_variance(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--variance", nargs="+", metavar="V", help="of Gaussian rewards: one, one per arm, or unknown")
 
 
+def fraction_of(text: str) -> float:
+    """The number that ``0.12`` or ``12%`` stands for."""
+    return float(fraction(text))
+
+
+def number(text: str) -> float:
+    """The same, for a flag."""
+    try:
+        return fraction_of(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, or percent such as 12%, got {text!r}") from None
+
+
 def variance_of(texts: list[str]) -> float | list[float] | None:
     """The variance that ``2``, ``1 4`` or ``unknown`` stands for; None if it is unknown."""
     if texts == ["unknown"]:
         return None
     try:
-        numbers = [float(text) for text in texts]
+        numbers = [fraction_of(text) for text in texts]
     except ValueError:
         raise ValueError(f"variance must be one number, one per arm, or unknown, got {' '.join(texts)!r}") from None
     return numbers[0] if len(numbers) == 1 else numbers
@@ -58,15 +72,20 @@ def variance_of(texts: list[str]) -> float | list[float] | None:
 def tolerance_of(text: str) -> float | str:
     """The tolerance that ``0.01`` or ``10%`` stands for."""
     try:
-        return text if text.endswith("%") else float(text)
+        return text if text.rstrip().endswith("%") else float(text)
     except ValueError:
         raise ValueError(f"tolerance must be a number, or percent such as 10%, got {text!r}") from None
 
 
 def duration(text: str) -> float:
-    """The seconds that ``90d`` or ``24h`` stands for; ``0`` for none."""
-    if text == "0":
-        return 0.0
-    if not re.fullmatch(PATTERN, text):
-        raise argparse.ArgumentTypeError(f"must be a whole number of s, m, h, d or w, such as 24h or 90d, got {text!r}")
-    return seconds(text)
+    """The seconds that ``90d``, ``24h`` or ``30``, for seconds, stands for."""
+    found = float(text) if re.fullmatch(r"\d+(\.\d*)?", text) else in_seconds(text)
+    if isinstance(found, str):
+        expected = "must be a whole number of s, m, h, d or w, such as 24h or 90d, or seconds"
+        raise argparse.ArgumentTypeError(f"{expected}, got {text!r}")
+    return float(found)
+
+
+def time_span(text: str) -> str:
+    """The same, as a duration."""
+    return str(as_duration(int(text)) if text.isdecimal() else text)

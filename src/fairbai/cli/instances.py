@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fairbai.cli.factors import add_factors
-from fairbai.cli.flags import add_json, add_question, add_quiet, add_variance
+from fairbai.cli.flags import add_json, add_question, add_quiet, add_variance, number
 from fairbai.cli.logs import COLUMNS, KNOWN, add_columns
 
 FAMILY_HELP = """
@@ -65,17 +65,21 @@ class _Floors(argparse.Action):
 def add_instance(parser: argparse.ArgumentParser) -> None:
     """The options that describe an instance."""
     parser.add_argument("--file", type=Path, metavar="TOML", help="read the instance from a file; flags override it")
-    parser.add_argument("--means", type=float, nargs="+", metavar="MEAN", help="the mean reward of every arm")
+    parser.add_argument(
+        "--means", type=number, nargs="+", metavar="MEAN", help="the mean reward of every arm: 0.12, or 12%%"
+    )
     parser.add_argument("--arms", nargs="+", metavar="LABEL", help="labels of the arms (default: their numbers)")
     parser.add_argument("--family", metavar="NAME", help="bernoulli, bounded, poisson, exponential or gaussian")
     add_variance(parser)
-    parser.add_argument("--guess", type=float, nargs="+", metavar="V", help="of unknown variances: one, or one per arm")
+    parser.add_argument(
+        "--guess", type=number, nargs="+", metavar="V", help="of unknown variances: one, or one per arm"
+    )
     parser.add_argument(
         "--floors",
         nargs="+",
         action=_Floors,
         metavar="P",
-        help="guaranteed share: one, one per arm, or by label such as new=0.3",
+        help="guaranteed share: one, one per arm, or by label such as new=0.3 or new=30%%",
     )
     parser.add_argument("--ceilings", nargs="+", metavar="U", help="largest share: one, one per arm, or by label")
     parser.add_argument(
@@ -90,15 +94,15 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
         metavar="KIND",
         help="proportional, softmax, inverse_gap or gap: floors that follow the means",
     )
-    parser.add_argument("--p0", type=float, help="the sum of such floors")
+    parser.add_argument("--p0", type=number, help="the sum of such floors")
     parser.add_argument("--temperature", type=float, help="of softmax rates (default 1)")
-    parser.add_argument("--delta", type=float, help="probability of a wrong answer, in (0, 1/2) (default 0.05)")
+    parser.add_argument("--delta", type=number, help="probability of a wrong answer, in (0, 1/2) (default 0.05)")
     add_question(parser)
     add_factors(parser)
     add_json(parser)
     add_quiet(parser)
     # argparse takes -1e-3 for a flag; its own pattern of negative numbers has no exponent
-    vars(parser)["_negative_number_matcher"] = re.compile(r"-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
+    vars(parser)["_negative_number_matcher"] = re.compile(r"-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?%?$")
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:

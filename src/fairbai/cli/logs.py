@@ -4,7 +4,16 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from fairbai.cli.flags import add_json, add_question, add_quiet, add_variance, tolerance_of, variance_of
+from fairbai.cli.flags import (
+    add_json,
+    add_question,
+    add_quiet,
+    add_variance,
+    fraction_of,
+    number,
+    tolerance_of,
+    variance_of,
+)
 from fairbai.cli.printing import print_json
 
 ANALYZE_EXAMPLES = """examples:
@@ -39,8 +48,8 @@ def add_columns(parser: argparse._ActionsContainer) -> None:
     """The flags that name the columns of a log, and what is known beside it."""
     for name, about in COLUMNS.items():
         parser.add_argument(f"--{name}", metavar="COLUMN", help=f"column of a log: {about}")
-    parser.add_argument("--low", type=float, metavar="X", help="the least possible reward, for bounded rewards")
-    parser.add_argument("--high", type=float, metavar="X", help="the largest possible reward, for bounded rewards")
+    parser.add_argument("--low", type=number, metavar="X", help="the least possible reward, for bounded rewards")
+    parser.add_argument("--high", type=number, metavar="X", help="the largest possible reward, for bounded rewards")
     parser.add_argument(
         "--silence",
         type=float,
@@ -60,7 +69,7 @@ def add_analyze(parser: argparse.ArgumentParser) -> None:
     add_columns(parser)
     parser.add_argument("--family", metavar="NAME", help="what a reward is (default: guessed from the rewards)")
     add_variance(parser)
-    parser.add_argument("--delta", type=float, default=0.05, help="probability of a wrong answer (default 0.05)")
+    parser.add_argument("--delta", type=number, default=0.05, help="probability of a wrong answer (default 0.05)")
     add_question(parser)
     parser.add_argument(
         "--floor",
@@ -138,7 +147,7 @@ def _numbers(name: str, text: str) -> dict[str, float] | list[float]:
     pairs = [part.rpartition("=") for part in text.split(",")]
     try:
         if all(equals for _, equals, _ in pairs):
-            return {label.strip(): float(value) for label, _, value in pairs}
-        return [float(part) for part in text.split(",")]
+            return {label.strip(): fraction_of(value) for label, _, value in pairs}
+        return [fraction_of(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(f"{name} must be numbers, or all by label such as A=0.5,B=0.5, got {text!r}") from None

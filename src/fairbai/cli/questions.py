@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fairbai.cli.factors import factors_given, shares_of_levels
-from fairbai.cli.flags import tolerance_of, variance_of
+from fairbai.cli.flags import fraction_of, tolerance_of, variance_of
 from fairbai.problems.factor_forms import KEYS as FACTOR_KEYS
 from fairbai.problems.factor_forms import written_out
 from fairbai.problems.factors import Factorial
@@ -121,8 +121,8 @@ def _shares(name: str, texts: list[str]) -> float | list[float] | dict[str, floa
     pairs = [text.rpartition("=") for text in texts]
     try:
         if all(equals for _, equals, _ in pairs):
-            return {label: float(share) for label, _, share in pairs}
-        return _one_or_all([float(text) for text in texts])
+            return {label: fraction_of(share) for label, _, share in pairs}
+        return _one_or_all([fraction_of(text) for text in texts])
     except ValueError:
         raise ValueError(f"{name} must be numbers, or all by label such as new=0.3, got {' '.join(texts)!r}") from None
 
@@ -134,8 +134,8 @@ def _group(text: str, labels: list[str] | None) -> dict[str, Any]:
     members = [int(arm) if arm not in known and arm.isdecimal() else arm for arm in arms.split(",")]
     floor, dots, ceiling = share.partition("..")
     try:
-        limits = {} if dots and not floor else {"floor": float(floor)}
-        limits |= {"ceiling": float(ceiling)} if dots else {}
+        limits = {} if dots and not floor else {"floor": fraction_of(floor)}
+        limits |= {"ceiling": fraction_of(ceiling)} if dots else {}
     except ValueError:
         raise ValueError(f"group must be arms and a share such as 2,3:0.5 or 2,3:0.5..0.6, got {text!r}") from None
     return {"arms": members, **limits}

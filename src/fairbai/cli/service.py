@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from fairbai.cli.flags import add_json, duration
+from fairbai.cli.flags import add_json, duration, time_span
 from fairbai.cli.printing import print_json
 from fairbai.service.storage.settings import DEFAULT
 
@@ -71,10 +71,10 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--policy-seconds",
-        type=float,
+        type=duration,
         default=60.0,
-        metavar="N",
-        help="how long a policy for edge nodes stays the same (default: 60)",
+        metavar="TIME",
+        help="how long a policy for edge nodes stays the same: seconds, or 5m (default: 60)",
     )
     parser.add_argument("--access-log", action="store_true", help="log every request")
     parser.add_argument(
@@ -86,11 +86,13 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--retention",
+        type=time_span,
         metavar="DURATION",
         help="delete experiments this long after their end: 365d (default: never)",
     )
     parser.add_argument(
         "--unit-retention",
+        type=time_span,
         metavar="DURATION",
         help="forget units, such as visitors, this long after their assignment: 90d (default: never)",
     )

@@ -20,8 +20,7 @@ Compiles what Identifier, solve, plan, analyze, the service and simulate need, i
 it. Without it they run as Python at first, while another process compiles. The exit code is 1 if nothing can be kept.
 """
 GAUSSIAN = {"kind": "gaussian", "variance": 1.0}
-# the other families have the kernels of bernoulli
-FAMILIES: dict[str, dict[str, Any] | str] = {"gaussian": GAUSSIAN, "bernoulli": "bernoulli"}
+FAMILIES: dict[str, Any] = {"gaussian": GAUSSIAN, "bernoulli": "bernoulli"}  # the others have the kernels of bernoulli
 RULES = ("fair_top_two", "fair_track_and_stop")  # without a solver in every round, and with one
 
 

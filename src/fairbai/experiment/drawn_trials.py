@@ -7,7 +7,7 @@ from typing import Any, Self
 from fairbai.experiment.design import SHORT
 from fairbai.experiment.experiment import Experiment
 from fairbai.experiment.open_trials import OpenTrials, checked_silence
-from fairbai.problems.checks import Array, number, true_or_false, whole
+from fairbai.problems.checks import Array, number, true_or_false, whole, whole_trials
 from fairbai.problems.families import Family
 
 
@@ -220,5 +220,5 @@ def checked_open_trials(
             "silence must be given with report_after if the stop is design_based: every trial that was drawn counts, "
             "a silent one as this reward"
         )
-    age = whole("report_after", report_after, 1)
+    age = whole_trials("report_after", report_after, 1)
     return (DrawnTrials if drawn else OpenTrials)(age, checked_silence(silence, experiment.family), labels)

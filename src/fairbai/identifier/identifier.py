@@ -11,7 +11,7 @@ from fairbai.experiment.settling import Settling, checked_settling
 from fairbai.identifier import asking, batches, ending, snapshot, telling, units
 from fairbai.identifier.oversight import Oversight
 from fairbai.identifier.trials import Trial, tag_of
-from fairbai.problems.checks import Array, Numbers, confidence, whole
+from fairbai.problems.checks import Array, Numbers, confidence, whole_trials
 from fairbai.problems.configured import Form
 from fairbai.problems.labels import labels_of
 from fairbai.problems.question import Goal, Tolerance, question_of
@@ -116,7 +116,7 @@ class Identifier(Oversight):
         self.sampling, self.stopping = experiment.sampling, experiment.stopping
         self.units: units.Units = {}
         opened = checked_open_trials(experiment, labels, report_after, silence, hold_trials)
-        every = whole("look_every", look_every, 0)
+        every = whole_trials("look_every", look_every, 0)
         self.max_trials = ending.checked_max_trials(max_trials, len(labels))
         super().__init__(labels, Procedure(experiment, self.delta, self.settle, opened, every, self.max_trials))
 

@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,31 @@ Numbers = Sequence[float] | npt.NDArray[Any]
 SUM_TOLERANCE = 1e-9
 
 
+def fraction(value: Any) -> Any:
+    """The number that text such as "12%" or "12 %" stands for; whatever else is given, as it is.
+
+    Example:
+        >>> fraction("12.3%"), fraction("50 %"), fraction(0.5), fraction("half")
+        (0.123, 0.5, 0.5, 'half')
+    """
+    if not isinstance(value, str) or not value.rstrip().endswith("%"):
+        return value
+    try:
+        return float(Decimal(value.rstrip()[:-1].strip()) / 100)
+    except InvalidOperation:
+        return value
+
+
+def fractions(value: Any) -> Any:
+    """A list with what its percentages stand for; whatever else is given, as it is."""
+    if isinstance(value, (list, tuple)) and any(isinstance(one, str) for one in value):
+        return [fraction(one) for one in value]
+    return value
+
+
 def array(name: str, value: Any, arms: int | None = None, dimensions: int = 1) -> Array:
     """``value`` as a new read-only array of finite numbers: a vector with one entry per arm, or rows of them."""
+    value = fractions(value)
     try:
         if np.asarray(value).dtype.kind not in "biufO":  # NumPy would take strings of digits
             raise ValueError
@@ -54,7 +78,8 @@ def refuse(name: str, expected: str, numbers: Array, wrong: npt.NDArray[np.bool_
 def number(name: str, value: Any, low: float, high: float, expected: str) -> float:
     """``value`` as a float in [low, high]; ``expected`` is how the error describes the interval."""
     try:
-        result = math.nan if isinstance(value, str) else float(value)
+        given = fraction(value)
+        result = math.nan if isinstance(given, str) else float(given)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be {expected}, got {value!r}") from None
     if not low <= result <= high:
@@ -68,6 +93,13 @@ def whole(name: str, value: Any, low: int, high: float = math.inf, expected: str
         words = f"a whole number from {low}" + (f" to {high}" if high < math.inf else "")
         raise ValueError(f"{name} must be {expected or words}, got {value!r}")
     return int(value)
+
+
+def whole_trials(name: str, value: Any, low: int) -> int:
+    """``value`` as a number of trials, for which somebody may give a duration."""
+    if isinstance(value, str):
+        raise ValueError(f"{name} must be a number of trials, got {value!r}: only the service has a clock")
+    return whole(name, value, low)
 
 
 def is_whole(value: Any, low: int, high: float = math.inf) -> bool:

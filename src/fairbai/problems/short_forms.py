@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from fairbai.problems.checks import Numbers
+from fairbai.problems.checks import Numbers, fraction
 from fairbai.problems.configured import Form
 from fairbai.problems.factors import Factorial
 from fairbai.problems.families import Family
@@ -84,6 +84,7 @@ def rates_of(form: RateForm, labels: Sequence[Any] | None = None, family: Family
     Args:
         form: A rate; one floor for all arms; a list with one floor per arm; ``{"kind": ...}``; or, if there are labels,
             floors by label, such as ``{"a": 0.3}``, where arms that are not named have no floor.
+            Every share may be in percent: "10%" is 0.1.
         labels: The labels of the arms, in their order. Groups hold arms by label then, too, and in ``{"kind": ...}``
             floors and ceilings may be by label.
         family: The reward family. With a factorial design, floors may be by factor: ``{"headline": 0.2}``, and
@@ -93,6 +94,7 @@ def rates_of(form: RateForm, labels: Sequence[Any] | None = None, family: Family
         >>> rates_of(0.1), rates_of({"a": 0.3}, labels=["a", "b"])
         (Constant(floor=0.1), Constant(floor=array([0.3, 0. ])))
     """
+    form = fraction(form)
     if form is None:
         return Constant()
     if isinstance(form, Mapping):
@@ -162,7 +164,7 @@ def _in_order(form: Mapping[str, Any], labels: Sequence[Any] | None) -> dict[str
         for label, share in shares.items():
             if label not in labels:
                 raise ValueError(f"a {name} must be for an arm of {some(labels)}, got {label!r}")
-            if not isinstance(share, (int, float, np.number)):
+            if not isinstance(fraction(share), (int, float, np.number)):
                 raise ValueError(f"{name} of {label!r} must be a number, got {share!r}")
     lists = {name: [shares.get(label, NO_LIMIT[name]) for label in labels or ()] for name, shares in by_label.items()}
     return {**form, **lists}

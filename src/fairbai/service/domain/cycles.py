@@ -20,6 +20,24 @@ def seconds(duration: str) -> float:
     return float(duration[:-1]) * UNITS[duration[-1]]
 
 
+def in_seconds(given: Any) -> Any:
+    """The seconds of what may be a duration such as ``"7d"``; whatever else is given, as it is."""
+    return seconds(given) if isinstance(given, str) and re.fullmatch(PATTERN, given) else given
+
+
+def as_duration(given: Any) -> Any:
+    """What may be a whole number of seconds as a duration, in the largest unit; whatever else is given, as it is.
+
+    Example:
+        >>> as_duration(604800), as_duration(5400.0), as_duration("7d")
+        ('1w', '90m', '7d')
+    """
+    if type(given) not in (int, float) or not 0.0 < given < math.inf or given != int(given):
+        return given
+    unit = max((name for name in UNITS if given % UNITS[name] == 0.0), key=UNITS.__getitem__)
+    return f"{int(given / UNITS[unit])}{unit}"
+
+
 def checked_retention(duration: str) -> str:
     """How long an experiment is kept after its end: a duration from an hour to a hundred years."""
     if not re.fullmatch(PATTERN, duration) or not MIN_RETENTION <= seconds(duration) <= MAX_RETENTION:

@@ -15,7 +15,7 @@ FLAG = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 PATTERNS = {
     PRINTABLE: "text without control characters, such as tabs and line breaks",
     PRINTABLE_OR_EMPTY: "text without control characters, such as tabs and line breaks",
-    PATTERN: "a whole number and a unit (s, m, h, d or w), such as 7d",
+    PATTERN: "a whole number and a unit (s, m, h, d or w), such as 7d, or a whole number of seconds",
     SEED: "the seed of a policy, 32 hexadecimal digits",
     AN_ID: "the `next` of the page before",
     FLAG: "letters, digits and . _ -, at most 100, beginning with a letter or a digit",

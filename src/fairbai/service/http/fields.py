@@ -5,12 +5,13 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, PlainValidator, Tag, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from fairbai.problems.checks import fraction
 from fairbai.problems.question import Question
-from fairbai.service.domain.cycles import PATTERN, checked_retention, seconds
+from fairbai.service.domain.cycles import PATTERN, as_duration, checked_retention, in_seconds, seconds
 from fairbai.service.domain.deadlines import normal_deadline
 from fairbai.service.domain.flags import checked_flag
 from fairbai.service.domain.webhooks import MAX_URL, checked_url
-from fairbai.service.domain.wording import FLAG, PRINTABLE
+from fairbai.service.domain.wording import FLAG, PATTERNS, PRINTABLE
 
 MAX_ARMS = 1_000
 MAX_PLANNED = 100  # arms of a plan, which is answered while the user edits it
@@ -39,13 +40,34 @@ Kind = Annotated[
         custom_error_message=f"must be {KIND}",
     ),
 ]
-Duration = Annotated[str, Field(pattern=PATTERN), AfterValidator(lambda value: _within_a_year(value))]
-Retention = Annotated[str, Field(pattern=PATTERN), AfterValidator(checked_retention)]
+SPAN = {"type": "string", "pattern": PATTERN}
+_span = (
+    BeforeValidator(lambda value: _duration(value)),
+    WithJsonSchema({"anyOf": [SPAN, {"type": "integer", "minimum": 1, "maximum": MAX_LEASE}]}),
+)
+Duration = Annotated[str, Field(pattern=PATTERN), AfterValidator(lambda value: _within_a_year(value)), *_span]
+Retention = Annotated[str, Field(pattern=PATTERN), AfterValidator(checked_retention), *_span]
+Seconds = Annotated[
+    float,
+    Field(gt=0.0, le=MAX_LEASE, allow_inf_nan=False),
+    BeforeValidator(in_seconds),
+    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": MAX_LEASE}, SPAN]}),
+]
 Flag = Annotated[str, Field(pattern=FLAG), AfterValidator(checked_flag)]
 Webhook = Annotated[str, Field(max_length=MAX_URL), AfterValidator(checked_url)]
-Floor = Annotated[float, Field(ge=0.0, le=1.0)]
+PERCENT = {"type": "string", "pattern": r"^[0-9]{1,2}(\.[0-9]{1,9})? ?%$"}
+
+
+def _or_percent(**limits: float) -> Any:
+    """For numbers that may be percentages such as "12%"; ``limits`` are those of JSON Schema."""
+    return (BeforeValidator(fraction), WithJsonSchema({"anyOf": [{"type": "number", **limits}, PERCENT]}))
+
+
+Mean = Annotated[Reward, *_or_percent(minimum=-MAX_REWARD, maximum=MAX_REWARD)]
+Delta = Annotated[float, Field(gt=0.0, lt=0.5), *_or_percent(exclusiveMinimum=0.0, exclusiveMaximum=0.5)]
+Floor = Annotated[float, Field(ge=0.0, le=1.0), *_or_percent(minimum=0.0, maximum=1.0)]
 FLOORS = "one floor for all arms, one per arm, floors by label (with factors: by factor), or a kind with its parameters"
-SHARE = {"type": "number", "minimum": 0.0, "maximum": 1.0}
+SHARE = {"anyOf": [{"type": "number", "minimum": 0.0, "maximum": 1.0}, PERCENT]}
 BY_LABEL = {  # levels of factors are written out before the check
     "type": "object",
     "additionalProperties": {"anyOf": [SHARE, {"type": "object", "additionalProperties": SHARE}]},
@@ -68,7 +90,7 @@ Tolerance = Annotated[
         {
             "anyOf": [
                 {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_REWARD},
-                {"type": "string", "pattern": r"^[0-9]{1,2}(\.[0-9]{1,6})?%$"},
+                {"type": "string", "pattern": r"^[0-9]{1,2}(\.[0-9]{1,6})? ?%$"},
             ]
         }
     ),
@@ -110,6 +132,13 @@ def _whole(value: Any) -> Any:
     return int(value) if type(value) is float and value.is_integer() else value
 
 
+def _duration(value: Any) -> Any:
+    found = as_duration(value)
+    if isinstance(found, int | float):
+        raise wrong(f"must be {PATTERNS[PATTERN]}")
+    return found
+
+
 def _within_a_year(duration: str) -> str:
     if seconds(duration) > MAX_LEASE:
         raise wrong("must be at most 366d")
@@ -120,6 +149,7 @@ def _tag(floors: Any) -> str | None:
     """Which of the forms of floors a value is meant to be, so that an error is about that form."""
     if isinstance(floors, dict):
         return "kind" if isinstance(floors.get("kind"), str) else "labels"
+    floors = fraction(floors)
     tags = {float: "number", int: "number", list: "list", str: "kind"}
     return tags.get(type(floors))
 

@@ -15,18 +15,21 @@ from fairbai.service.http.factors import written_out
 from fairbai.service.http.fields import (
     DAY,
     MAX_ARMS,
-    MAX_LEASE,
     MAX_PLANNED,
     MAX_SEED,
     TOLERANCE,
     Deadline,
+    Delta,
     Duration,
     Flag,
+    Floor,
     Floors,
     Kind,
     Label,
+    Mean,
     Retention,
     Reward,
+    Seconds,
     Tolerance,
     Webhook,
     Whole,
@@ -156,17 +159,19 @@ class Experiment(Asking):
     ] = Field(description="the labels of the arms; with factors, they are the combinations of the levels")
     factors: Factors = None
     interactions: Interactions = None
-    delta: Annotated[float, Field(gt=0.0, lt=0.5)]
+    delta: Delta
     floors: Floors = 0.0
     sampling: Kind | None = Field(None, description="fair_top_two if omitted; with design_based, posterior_fair")
     stopping: Kind = "mixture"
     settle: Settle = True
     seed: Annotated[int, Field(ge=0, le=MAX_SEED), Whole] | None = Field(None, description="random if omitted")
-    lease: Annotated[float, Field(gt=0.0, le=MAX_LEASE, allow_inf_nan=False)] | None = Field(
-        DAY, description="seconds until a ticket without a reward expires; null: never"
+    lease: Seconds | None = Field(
+        DAY, description="seconds, or a duration such as 12h, until a ticket without a reward expires; null: never"
     )
-    report_after: Annotated[float, Field(gt=0.0, le=MAX_LEASE, allow_inf_nan=False)] | None = Field(
-        None, description="age in seconds at which the reward of a ticket is counted, instead of lease; null: when told"
+    report_after: Seconds | None = Field(
+        None,
+        description="age in seconds, or a duration such as 7d, at which the reward of a ticket is counted, instead of "
+        "lease; null: when told",
     )
     silence: Reward | None = Field(
         None, description="with report_after: the reward of a ticket that is silent at that age; null: it is lost"
@@ -189,7 +194,7 @@ class Experiment(Asking):
     after_stop: Literal["stay", "move"] = Field(
         "stay", description="what units that came before get after the stop: their arm, or the winner"
     )
-    enrol: Annotated[float, Field(gt=0.0, le=1.0)] = Field(
+    enrol: Annotated[Floor, Field(gt=0.0)] = Field(
         1.0, description="the share of the units that take part; the others get no arm, and count nothing"
     )
     earnings: Literal["sum", "last", "max"] | None = Field(
@@ -290,17 +295,17 @@ class Plan(Asking):
     ]
     factors: Factors = None
     interactions: Interactions = None
-    means: Annotated[list[Reward], Field(min_length=2, max_length=MAX_PLANNED)] | None = None
-    effects: dict[Label, dict[Label, Reward]] | None = Field(
+    means: Annotated[list[Mean], Field(min_length=2, max_length=MAX_PLANNED)] | None = None
+    effects: dict[Label, dict[Label, Mean]] | None = Field(
         None, description="with factors, instead of means: what each level adds to the baseline, by factor and level"
     )
-    difference: Annotated[Reward, Field(gt=0.0)] | None = Field(
+    difference: Annotated[Mean, Field(gt=0.0)] | None = Field(
         None, description="how much better the last arm is than all others; instead of means"
     )
-    baseline: Reward | None = Field(
+    baseline: Mean | None = Field(
         None, description="the mean of the other arms; with effects, that of levels that add nothing"
     )
-    delta: Annotated[float, Field(gt=0.0, lt=0.5)]
+    delta: Delta
     floors: Floors = 0.0
     daily: Annotated[float, Field(ge=1e-6, le=1e12, allow_inf_nan=False)] | None = Field(
         None, description="trials per day, to express the duration in days"
