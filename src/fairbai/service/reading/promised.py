@@ -1,6 +1,6 @@
 """What an experiment guarantees, in sentences."""
 
-from fairbai.identifier.sentences import percent
+from fairbai.identifier.sentences import SURE_AT_ALL, percent
 from fairbai.problems.assumptions import proved_if
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.cycles import cycle_name
@@ -8,7 +8,7 @@ from fairbai.service.domain.promises import Promises
 from fairbai.service.domain.status_answers import Status
 from fairbai.service.reading.standing import CONTRADICTIONS
 from fairbai.service.reading.summary import doubts_at_decision
-from fairbai.service.reading.words import SURE_AT_ALL, count, moment, percentage, quoted, span
+from fairbai.service.reading.words import count, moment, percentage, quoted, span
 
 FINISHED = {
     "closed": "was closed by hand",

@@ -1,6 +1,8 @@
 """Which ticket rewards wait for, where tickets are counted in the order of assignment, and until when."""
 
-from sqlalchemy import Row, select
+from typing import Any
+
+from sqlalchemy import select
 
 from fairbai.service.domain.book import Book
 from fairbai.service.domain.encoding import iso
@@ -23,7 +25,7 @@ def waited_for(database: Database, experiment: str, book: Book) -> Wait | None:
     return None if ticket is None or not ticket.waiting or not rewards else _wait(ticket, book, rewards)
 
 
-def _wait(ticket: Row[tuple[int, float | None, bool, float | None]], book: Book, rewards: int) -> Wait:
+def _wait(ticket: Any, book: Book, rewards: int) -> Wait:
     end, age = ticket.expires_at, book.report_after
     since = None if end is None or age is None else iso(end - age)
     found: Wait = {
