@@ -44,6 +44,12 @@ def add_variance(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--variance", nargs="+", metavar="V", help="of Gaussian rewards: one, one per arm, or unknown")
 
 
+def add_limits(parser: argparse._ActionsContainer) -> None:
+    """For commands with bounded rewards: between which limits they are."""
+    parser.add_argument("--low", type=float, metavar="X", help="the least possible reward, for bounded rewards")
+    parser.add_argument("--high", type=float, metavar="X", help="the largest possible reward, for bounded rewards")
+
+
 def variance_of(texts: list[str]) -> float | list[float] | None:
     """The variance that ``2``, ``1 4`` or ``unknown`` stands for; None if it is unknown."""
     if texts == ["unknown"]:
