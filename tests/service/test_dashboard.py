@@ -284,8 +284,8 @@ def test_sentence_of_a_decision(tmp_path: Path) -> None:
         found = client.get(f"{at}/summary").json()
         trials = client.get(at).json()["trials"]
         assert re.fullmatch(
-            r"“a” is best, with 95 % confidence if every arm keeps its mean and rewards vary no more than normal ones of "
-            rf"the declared variance, after {trials} trials; every arm got at least its guaranteed "
+            r"“a” is best, with 95 % confidence if every arm keeps its mean and rewards vary no more than normal ones "
+            rf"of the declared variance, after {trials} trials; every arm got at least its guaranteed "
             r"10 % to 60 %; fairness cost about \d+ trials\.",
             found["sentence"],
         )

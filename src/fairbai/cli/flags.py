@@ -58,6 +58,12 @@ def number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"must be a number, or percent such as 12%, got {text!r}") from None
 
 
+def add_limits(parser: argparse._ActionsContainer) -> None:
+    """For commands with bounded rewards: between which limits they are."""
+    parser.add_argument("--low", type=number, metavar="X", help="the least possible reward, for bounded rewards")
+    parser.add_argument("--high", type=number, metavar="X", help="the largest possible reward, for bounded rewards")
+
+
 def variance_of(texts: list[str]) -> float | list[float] | None:
     """The variance that ``2``, ``1 4`` or ``unknown`` stands for; None if it is unknown."""
     if texts == ["unknown"]:

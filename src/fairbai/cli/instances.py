@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fairbai.cli.factors import add_factors
-from fairbai.cli.flags import add_json, add_question, add_quiet, add_variance, number
+from fairbai.cli.flags import add_json, add_limits, add_question, add_quiet, add_variance, number
 from fairbai.cli.logs import COLUMNS, KNOWN, add_columns
 
 FAMILY_HELP = """
@@ -14,9 +14,10 @@ the reward family says what a reward is:
   bernoulli      clicks, conversions and other rewards of 0 or 1
   poisson        counts
   exponential    waiting times
-  bounded        any numbers from 0 to 1 (for another interval, use --file)
-  gaussian       measurements: give the --variance of one, or --variance unknown and a --guess of it (the proof does
-                 not use the guess)
+  bounded        any numbers from --low to --high, such as revenue with a cap (default: 0 to 1); a --variance is a guess
+                 for the plan, which the proof does not use
+  gaussian       measurements with normal noise: give the --variance of one, or --variance unknown and a --guess of it
+                 (the proof does not use the guess, but needs normal rewards, which revenue is not)
 """
 FILE_HELP = """
 a file for --file may have any of these keys:
@@ -41,6 +42,7 @@ PLAN_EXAMPLES = """examples:
   fairbai plan --means 0.12 0.10 0.09 --family bernoulli --floors 0.2 --per-day 5000
   fairbai plan --means 2 1 0 --variance 1 4 4 --rates softmax --p0 0.6 --temperature 2
   fairbai plan --means 2 1 0 --variance unknown --guess 4
+  fairbai plan --means 12 10 --low 0 --high 400 --variance 400 --floors 0.2
   fairbai plan --means 0.12 0.10 --arms new old --family bernoulli --json > plan.json
   fairbai plan --means 0.10 0.10 0.09 --family bernoulli --floors 0.1 --tolerance 10%
   fairbai plan --means 210 200 --arms new old --variance 900 --goal min --tolerance 5 --control old
@@ -70,6 +72,7 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--arms", nargs="+", metavar="LABEL", help="labels of the arms (default: their numbers)")
     parser.add_argument("--family", metavar="NAME", help="bernoulli, bounded, poisson, exponential or gaussian")
+    add_limits(parser)
     add_variance(parser)
     parser.add_argument(
         "--guess", type=number, nargs="+", metavar="V", help="of unknown variances: one, or one per arm"

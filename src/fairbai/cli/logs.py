@@ -6,6 +6,7 @@ from typing import Any
 
 from fairbai.cli.flags import (
     add_json,
+    add_limits,
     add_question,
     add_quiet,
     add_variance,
@@ -41,15 +42,13 @@ COLUMNS = {
     "squares": "totals: the sum of their squared rewards",
 }
 FIGURES = (".png", ".svg", ".pdf")
-KNOWN = ("low", "high", "shares", "silence")  # beside the columns
+KNOWN = ("shares", "silence")  # beside the columns
 
 
 def add_columns(parser: argparse._ActionsContainer) -> None:
     """The flags that name the columns of a log, and what is known beside it."""
     for name, about in COLUMNS.items():
         parser.add_argument(f"--{name}", metavar="COLUMN", help=f"column of a log: {about}")
-    parser.add_argument("--low", type=number, metavar="X", help="the least possible reward, for bounded rewards")
-    parser.add_argument("--high", type=number, metavar="X", help="the largest possible reward, for bounded rewards")
     parser.add_argument(
         "--silence",
         type=float,
@@ -67,6 +66,7 @@ def add_analyze(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``fairbai analyze``."""
     parser.add_argument("log", type=Path, help="the log: a CSV or Parquet file")
     add_columns(parser)
+    add_limits(parser)
     parser.add_argument("--family", metavar="NAME", help="what a reward is (default: guessed from the rewards)")
     add_variance(parser)
     parser.add_argument("--delta", type=number, default=0.05, help="probability of a wrong answer (default 0.05)")

@@ -60,6 +60,8 @@ def _read(file: Path) -> dict[str, Any]:
 
 def _family_given(options: argparse.Namespace, form: dict[str, Any]) -> Any:
     """The family that the flags describe, if they do."""
+    if limits := {name: one for name in ("low", "high") if (one := getattr(options, name)) is not None}:
+        return _bounded_given(options, form, limits)
     if options.variance is None:
         if options.guess is not None:
             raise ValueError("--guess is for unknown variances: give --variance unknown beside it")
@@ -69,6 +71,18 @@ def _family_given(options: argparse.Namespace, form: dict[str, Any]) -> Any:
     given = form.get("family", "gaussian") if options.family is None else options.family
     family = {**({"kind": given} if isinstance(given, str) else given), "variance": variance_of(options.variance)}
     return family if options.guess is None else {**family, "guess": _one_or_all(options.guess)}
+
+
+def _bounded_given(options: argparse.Namespace, form: dict[str, Any], limits: dict[str, float]) -> dict[str, Any]:
+    """Bounded rewards between limits; a variance is a guess."""
+    given = form.get("family", "bounded") if options.family is None else options.family
+    family = given if isinstance(given, dict) else {"kind": given}
+    if family.get("kind") != "bounded":
+        raise ValueError(f"--low and --high are for bounded rewards, got the family {family.get('kind')} beside them")
+    if options.guess is not None or options.variance == ["unknown"]:
+        raise ValueError("--low and --high need no unknown variance: --variance is a guess, or leave it out")
+    variance = {} if options.variance is None else {"variance": variance_of(options.variance)}
+    return {**family, **limits, **variance}
 
 
 def rates_given(options: argparse.Namespace, labels: list[str] | None, factorial: bool = False) -> Any:
