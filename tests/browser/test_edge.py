@@ -35,14 +35,14 @@ def begin(site: Site, name: str) -> str:
 
 
 def test_chromium_assigns_the_same_arms_and_reports_them(site: Site) -> None:
-    experiment, units = begin(site, "edge"), many_units()
+    experiment, units = begin(site, "edge"), list(dict.fromkeys(many_units()))  # a tally enters a unit once
     policy = site.client.policy(experiment)
     visitor = site.visitor(role=None)
     page = visitor.open("/sign-in")
     arms = [assign(policy, unit) for unit in units]
     assert page.evaluate(ASSIGN, [policy, units]) == arms
-    answers = page.evaluate(REPORT, [policy, units, experiment, site.key("writer")])
-    assert [answer["counted"] for answer in answers] == [10_000, 0]
+    first, second = page.evaluate(REPORT, [policy, units, experiment, site.key("writer")])
+    assert (first["counted"], second) == (len(units), None)  # there is nothing more to report
     status = counted(site, experiment)
     assert [arm["observed"] for arm in status["arms"]] == [arms.count(arm) for arm in ARMS]
     visitor.check()
