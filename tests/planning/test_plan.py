@@ -285,6 +285,41 @@ def test_the_stop_for_means_that_change() -> None:
         assert math.isnan(other.drift_proof)
 
 
+def test_a_plan_names_the_stop_that_ends_first() -> None:
+    """Revenue with a cap that is hardly ever reached: the stop for means that change adapts to its variance."""
+    found = fb.plan([2.28, 2.45], fb.Bounded(0, 2000, variance=500.0), rates=0.1, per_day=4300)
+    assert found.stop == "drift_proof"
+    assert found.stopping == found.design_based
+    assert found.expected == found.drift_proof < found.proved / 20
+    assert found.duration.p10 < found.expected < found.duration.p90
+    text = repr(found)
+    assert text.startswith(f"About {math.ceil(found.expected):,} trials ({found.expected / 4300:.1f} days)")
+    assert f"fb.stopping.{found.stopping!r}\nhowever the means change." in text
+    assert f"Mixture, proved if the means do not change, would take about {math.ceil(found.proved):,} (" in text
+    other = found.with_stop("proved")
+    assert other.expected == found.proved < other.duration.p90
+    assert repr(other).startswith(f"About {math.ceil(found.proved):,} trials")
+    assert "DesignBased, proved however the means change, would take about" in repr(other)
+
+
+def test_counts_are_those_of_the_stop() -> None:
+    """Small floors: the rule that draws guarantees more than they do, here all that there is."""
+    found = fb.plan([3.0, 3.6, 2.5, 2.8, 3.0], fb.Bounded(0, 100, variance=60.0), rates=0.05, delta=0.1)
+    assert found.stop == "drift_proof"
+    assert found.shares == pytest.approx(0.2)
+    assert [arm["expected_trials"] for arm in found.to_dict()["arms"]] == pytest.approx([found.expected / 5] * 5)
+    assert found.with_stop("proved").shares == pytest.approx(found.fair.weights)
+
+
+def test_what_a_plan_offers_can_be_sent() -> None:
+    """With the stop for means that change it says what a ticket without a reward counts as."""
+    cost = fb.plan([3.0, 3.4], fb.Bounded(1, 5, variance=0.1), rates=0.3, goal="min")
+    assert cost.stop == "drift_proof"
+    assert (cost.experiment["report_after"], cost.experiment["silence"]) == (86_400.0, 5.0)
+    assert cost.experiment["stopping"] == cost.stopping.to_dict()
+    assert "silence" not in cost.with_stop("proved").experiment
+
+
 def test_what_learning_will_cost() -> None:
     """The gaps times the shares until the decision; the floors alone give the rest to the best arm."""
     found = fb.plan([2.0, 1.0, 0.0], fb.Gaussian(1.0), [0.1, 0.2, 0.3])

@@ -4,6 +4,7 @@ from tests.truth.finding import Finding
 from tests.truth.findings import FINDINGS
 
 
+@pytest.mark.slow_without_jit
 @pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.number)
 def test_the_claim_withstands_the_attack(finding: Finding) -> None:
     figure = finding.measure()

@@ -1,6 +1,7 @@
 """Before an experiment: what it will take."""
 
 from fairbai.planning.duration import Duration
+from fairbai.planning.outlook import Outlook
 from fairbai.planning.plan import Plan, plan
 
-__all__ = ["Duration", "Plan", "plan"]
+__all__ = ["Duration", "Outlook", "Plan", "plan"]

@@ -28,7 +28,8 @@ from fairbai.problems.rates import Constant
 from fairbai.stopping import DesignBased
 from fairbai.stopping.design import hardest_pair
 
-RUNS = 400
+MIN_RUNS, MAX_RUNS = 64, 400
+WORK = 8000  # arms times runs
 GROWTH = 0.05  # of the trials, from one step to the next
 STEPS = 800  # from ten trials to more than 1e15
 NODES = 24  # of a quadrature
@@ -73,8 +74,9 @@ def durations(instance: Instance, stopping: DesignBased, delta: float) -> Array:
     """The trials until the stop of simulated experiments; those that take too long are given up, at 1e15 trials."""
     model = _Model.of(instance, stopping, delta)
     arms, rng = model.means.size, np.random.default_rng(SEED)
-    trials, found, running = float(max(10, 2 * arms)), np.full(RUNS, math.inf), np.arange(RUNS)
-    sums = rng.standard_normal((RUNS, arms)) * np.sqrt(trials * model.noise)
+    runs = min(MAX_RUNS, max(MIN_RUNS, WORK // arms))
+    trials, found, running = float(max(10, 2 * arms)), np.full(runs, math.inf), np.arange(runs)
+    sums = rng.standard_normal((runs, arms)) * np.sqrt(trials * model.noise)
     for _ in range(STEPS):
         step = max(1.0, GROWTH * trials)
         trials += step
