@@ -255,7 +255,7 @@ class Sender:
 
     def _prepared(self, path: str, form: dict[str, Any]) -> str:
         """An experiment in which the command makes sense; tickets in the form are replaced by some of its own."""
-        experiment = self.create()
+        experiment = self.create(**({"sampling": "virtual_queues"} if "available" in form else {}))
         at = f"/v1/experiments/{experiment}"
         tickets = [one["ticket"] for one in self.client.post(f"{at}/ask", json={"n": 4}).json()["tickets"]]
         for one, ticket in zip(form.get("rewards", ()), tickets, strict=False):

@@ -70,6 +70,7 @@ def test_no_confidence_is_too_large(name: str) -> None:
 
 @pytest.mark.system
 @pytest.mark.slow_without_jit
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of so few runs none may be sure
 def test_main(capsys: pytest.CaptureFixture[str]) -> None:
     """The command of docs/simulation.md, with few runs."""
     main(runs=100)

@@ -1,5 +1,5 @@
 """All findings, by subject."""
 
-from tests.truth import analyses, counting, draws, plans, proofs, words
+from tests.truth import analyses, commands, counting, draws, plans, proofs, words
 
-FINDINGS = [one for module in (draws, counting, analyses, proofs, plans, words) for one in module.FINDINGS]
+FINDINGS = [one for module in (draws, counting, analyses, proofs, plans, words, commands) for one in module.FINDINGS]
