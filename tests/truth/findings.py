@@ -1,5 +1,6 @@
 """All findings, by subject."""
 
-from tests.truth import analyses, commands, counting, draws, plans, proofs, words
+from tests.truth import analyses, commands, counting, draws, names, plans, proofs, words
 
-FINDINGS = [one for module in (draws, counting, analyses, proofs, plans, words, commands) for one in module.FINDINGS]
+MODULES = (draws, counting, analyses, proofs, plans, names, words, commands)
+FINDINGS = [one for module in MODULES for one in module.FINDINGS]

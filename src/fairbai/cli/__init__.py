@@ -43,11 +43,25 @@ def _failure(error: Exception, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
     if isinstance(error, WRONG_INPUT):
-        print(f"fairbai: {error}", file=sys.stderr)
+        print(f"fairbai: {_reason(error)}", file=sys.stderr)
         return 2
     hint = "" if debug else " (--debug shows where)"
     print(f"fairbai: failed with {type(error).__name__}: {_first_line(error)}{hint}", file=sys.stderr)
     return 1
+
+
+def _reason(error: Exception) -> str:
+    """What was wrong with the input; what the system says of a file as a sentence."""
+    if not isinstance(error, OSError) or error.filename is None:
+        return str(error)
+    known = {
+        FileNotFoundError: "does not exist",
+        FileExistsError: "exists already",
+        IsADirectoryError: "is a folder, not a file",
+        NotADirectoryError: "is not in a folder",
+        PermissionError: "may not be read or written by this user",
+    }
+    return f"{error.filename} {known.get(type(error), f'cannot be used: {error.strerror}')}"
 
 
 def _first_line(error: Exception) -> str:

@@ -17,7 +17,8 @@ WARM_EXAMPLES = """examples:
   FAIRBAI_CACHE_DIR=/cache fairbai warm --quiet
 
 Compiles what Identifier, solve, plan, analyze, the service and simulate need, in about two minutes; later processes
-load it. Without it they run as Python at first, while another process compiles. The exit code is 1 if nothing can be kept.
+load it. Without it they run as Python at first, while another process compiles. The exit code is 1 if nothing can be
+kept.
 """
 GAUSSIAN = {"kind": "gaussian", "variance": 1.0}
 FAMILIES: dict[str, Any] = {"gaussian": GAUSSIAN, "bernoulli": "bernoulli"}  # the others have the kernels of bernoulli
