@@ -159,6 +159,22 @@ def test_commands(page: Path) -> None:
                     assert code == 0, printed
 
 
+NEEDS = {
+    "report": r"import pandas|to_pandas|\boutput=\"|\.save_html|fairbai\.reproduction|fairbai (?:simulate|reproduce) ",
+    "wireless": r"fairbai\.environments|import gymnasium",
+    "service": r"fairbai (?:serve|keys|projects|verify|backup|restore)\b|fairbai\.client|localhost:8000",
+}
+
+
+@pytest.mark.parametrize("extra", NEEDS)
+def test_pages_whose_code_needs_an_extra_say_so_at_their_top(extra: str) -> None:
+    for page in DOCS.rglob("*.md"):
+        code = [block.text for block in blocks(page) if block.language in ("python", "bash", "sh")]
+        if any(re.search(NEEDS[extra], text) for text in code):
+            top = page.read_text(encoding="utf-8").partition("```")[0]
+            assert f"`{extra}`" in top, f"{page.name} needs the extra {extra}"
+
+
 @pages
 def test_links(page: Path) -> None:
     for target in LINK.findall(page.read_text(encoding="utf-8")):

@@ -127,7 +127,7 @@ def _arms_or_factors(examples: list[dict[str, Any]]) -> Callable[[dict[str, Any]
 
 
 class Experiment(Asking):
-    """A new experiment. Families, rates and rules are named as in the Python library."""
+    """A new experiment. Families, floors and rules are named as in the Python library."""
 
     model_config = ConfigDict(
         json_schema_extra=_arms_or_factors(
