@@ -120,7 +120,7 @@ def test_minimum_duration_without_cycles(client: Local, tmp_path: Path) -> None:
     assert client.get(at).json()["decided"]
     late = create(client, min_duration="1s")
     clock.now += 10.0
-    gather(client, late, 10)
+    gather(client, late, 40)
     client.post(f"{late}/ask", json={})
     assert client.get(late).json()["decided"]
     assert differences(tmp_path) == [[], []]

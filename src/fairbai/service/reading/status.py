@@ -118,7 +118,8 @@ def _progress(book: Book, now: Status) -> float | None:
 
 def _enough(book: Book, now: Status) -> bool:
     """Whether the evidence is enough, though it may be too early to decide."""
-    return book.decided or (now.recommendation is not None and now.glr >= now.threshold and not book.stopped)
+    reached = now.recommendation is not None and now.glr >= now.threshold and not book.stopped
+    return book.decided or (reached and book.identifier.procedure.untested == 0)
 
 
 def _to_go(book: Book, now: Status) -> float | None:
