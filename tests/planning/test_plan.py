@@ -47,6 +47,7 @@ def simulated_mean(found: Plan, stop: str) -> float:
 TIED = fb.Instance([0.5, 0.5], "bernoulli", tolerance=0.1)
 
 
+@pytest.mark.slow_without_jit
 def test_the_mean_and_the_quantiles_are_those_of_the_same_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of equal arms within a tolerance the estimate is twice too long: 846, with half of them done within 401."""
     monkeypatch.setattr(Scenario, "is_compiled", lambda self: True)
@@ -62,6 +63,7 @@ def test_the_mean_and_the_quantiles_are_those_of_the_same_experiments(monkeypatc
     assert found.proved == pytest.approx(again.mean(), rel=1e-9)
 
 
+@pytest.mark.slow_without_jit
 @pytest.mark.parametrize("instance", [TIED, fb.Instance([1.0, 0.0], rates=fb.rates.Constant(0.2))], ids=["tied", "one"])
 def test_both_stops_are_simulated(instance: fb.Instance, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that they can be compared, and the curves go through what the text says."""

@@ -61,7 +61,8 @@ class Row:
 
     Attributes:
         name: The plan.
-        stop: The stop, and whether the plan names it as the first to end.
+        stop: The stop.
+        first: Whether the plan names it, as the proved stop that ends first.
         planned: Expected trials.
         simulated: Their mean over simulated experiments.
         error: The standard error of that mean.
@@ -83,9 +84,8 @@ class Row:
 
     @property
     def holds(self) -> bool:
-        """Whether the ratio is within its limits, or no further outside than chance would have it once in 40 rows."""
-        chance = 2.0 * self.error / self.planned
-        return LEAST - chance <= self.ratio <= MOST + chance
+        """Whether the ratio is within its limits."""
+        return LEAST <= self.ratio <= MOST
 
     def __str__(self) -> str:
         stop = f"{self.stop}{', first' if self.first else ''}"
