@@ -16,7 +16,7 @@ WARM_EXAMPLES = """examples:
   fairbai warm
   FAIRBAI_CACHE_DIR=/cache fairbai warm --quiet
 
-Compiles what Identifier, solve, plan, analyze, the service and simulate need, in about two minutes; later processes
+Compiles what Identifier, solve, plan, analyze, the service and simulate need, in two to three minutes; later processes
 load it. Without it they run as Python at first, while another process compiles. The exit code is 1 if nothing can be
 kept.
 """
