@@ -57,7 +57,7 @@ def test_doubts_are_shown_everywhere(tmp_path: Path, caplog: pytest.LogCaptureFi
         assert audit["doubts"] == status["doubts"]
 
         report = client.get(f"{at}/report").text
-        assert "but without the 99.99 % confidence" in report
+        assert "but without the 99.99\u202f% confidence" in report
         assert REASON in report
     with opened(url) as database:
         assert [differences for _, differences in verify(database)] == [[]]
@@ -78,7 +78,7 @@ def test_doubts_after_the_decision_leave_it_as_it_was(tmp_path: Path, stopping: 
         summary = client.get(f"{at}/summary").json()["sentence"]
         assert ("is not proved, after" in summary) is not status["proved"]
         assert " In doubt since the decision: " in summary
-        assert f"<td>{place}</td>" in client.get(f"{at}/report").text
+        assert f'<td class="number">{place}</td>' in client.get(f"{at}/report").text
 
 
 def test_an_experiment_whose_family_is_right(tmp_path: Path) -> None:

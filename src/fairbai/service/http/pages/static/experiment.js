@@ -112,7 +112,7 @@ function tiles(status) {
   find("budget").hidden = most === null;
   find("budget-spent").value = most === null ? 0 : Math.min(1, trials / most);
   say(find("confidence"), status.recommendation === null || !known(status.confidence) ? NONE : surely(status.confidence));
-  find("confidence").classList.toggle("wordy", find("confidence").textContent.length > 8);
+  find("confidence").classList.toggle("wordy", find("confidence").textContent.length > 12);
   say(find("target"), sureOf(status));
   say(find("evidence-now"), percent(progress, 0));
   say(find("threshold"), needed(status));
