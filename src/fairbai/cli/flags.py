@@ -4,7 +4,6 @@ import argparse
 import re
 from pathlib import Path
 
-from fairbai.problems.checks import fraction
 from fairbai.service.domain.cycles import as_duration, in_seconds
 
 
@@ -47,6 +46,8 @@ def add_variance(parser: argparse._ActionsContainer) -> None:
 
 def fraction_of(text: str) -> float:
     """The number that ``0.12`` or ``12%`` stands for."""
+    from fairbai.problems.checks import fraction  # here, as --help does without the library
+
     return float(fraction(text))
 
 

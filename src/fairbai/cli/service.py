@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import math
 import os
 from pathlib import Path
 from typing import Any
@@ -154,8 +153,6 @@ def run_serve(options: argparse.Namespace) -> None:
         raise ValueError("session must be longer than 0, such as 12h")
     if not options.key_rate >= 0.0:
         raise ValueError(f"key-rate must be a number from 0, got {options.key_rate:g}")
-    if not 0.0 <= options.policy_seconds < math.inf:
-        raise ValueError(f"policy-seconds must be a finite number from 0, got {options.policy_seconds:g}")
     _use_one_blas_thread()
     serve = service_module("serve")
     limits = service_module("storage.limits").Limits().changed(options.limit)
