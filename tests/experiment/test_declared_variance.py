@@ -115,7 +115,7 @@ def test_simulated_experiments_wait_as_live_ones_do(sampling: str) -> None:
     instance = fb.Instance([1.5, 0.0, 0.0], fb.Gaussian())
     runs = fb.simulate(instance, [0.1, 0.01], sampling=sampling, runs=20, seed=3)
     assert runs.decision_time.min() == rewards_to_see(3, 1e-3)
-    alone = fb.simulation.simulate_edges(instance, [0.1, 0.01], sampling=sampling, runs=20, seed=3)
+    alone = fb.simulation.simulate_edges(instance, [0.1, 0.01], batch=1, sampling=sampling, runs=20, seed=3)
     np.testing.assert_array_equal(runs.decision_time, alone.decision_time)
     heuristic = fb.simulate(instance, 0.1, sampling=sampling, stopping="heuristic", runs=20, seed=3)
     assert heuristic.decision_time.min() < 15

@@ -54,8 +54,8 @@ def test_a_list_is_shorter_where_fewer_are_left() -> None:
 
 
 def test_rewards_that_are_out_may_still_decide() -> None:
-    ident = identifier(max_trials=30, delta=0.05, settle=False)
-    arms = ident.ask(30)
+    ident = identifier(max_trials=40, delta=0.05, settle=False)
+    arms = ident.ask(40)
     assert not ident.can_ask
     assert (ident.stopped, ident.ended_by) == (False, "max_trials")
     assert "rewards are still out" in ident.status().sentence()
@@ -71,8 +71,8 @@ def test_the_last_reward_may_decide() -> None:
     """All rewards at once, and one by one: with the last of them none is out any more."""
     told = {"a": 3.0, "b": 0.0}
     for whole in (True, False):
-        ident = identifier(max_trials=8, delta=0.05)
-        arms = ident.ask(8)
+        ident = identifier(max_trials=36, delta=0.05)
+        arms = ident.ask(36)
         if whole:
             ident.tell(arms, [told[arm] for arm in arms])
         else:
@@ -82,8 +82,8 @@ def test_the_last_reward_may_decide() -> None:
 
 
 def test_a_trial_that_was_given_up_counts_if_its_reward_comes_after_all() -> None:
-    ident = identifier(max_trials=8, delta=0.05)
-    arms = ident.ask(8)
+    ident = identifier(max_trials=36, delta=0.05)
+    arms = ident.ask(36)
     ident.tell(arms[:2], [{"a": 3.0, "b": 0.0}[arm] for arm in arms[:2]])
     ident.close_trials()
     assert (ident.stopped, ident.decided, ident.ended_by) == (True, False, "max_trials")
@@ -94,13 +94,13 @@ def test_a_trial_that_was_given_up_counts_if_its_reward_comes_after_all() -> Non
 
 
 def test_settling_ends_with_the_budget() -> None:
-    """A rule that ignores the floors decides after 12 trials, and lacks 5 for them; two are left."""
+    """A rule that ignores the floors decides after 9 trials, and lacks 5 for them; two are left."""
     rule = fb.sampling.TopTwo()
-    ident = fb.Identifier(2, 0.05, fb.Gaussian(1.0), rates=[0.1, 0.7], sampling=rule, max_trials=14)
+    ident = fb.Identifier(2, 0.05, "bernoulli", rates=[0.1, 0.7], sampling=rule, max_trials=11)
     while not ident.decided:
         arm = ident.ask()
-        ident.tell(arm, [2.0, 0.0][arm])
-    assert ident.trials == 12
+        ident.tell(arm, [1, 0][arm])
+    assert ident.trials == 9
     assert ident.status().expected_remaining == 2.0
     assert (ident.stopped, ident.ended_by) == (False, None)
     assert ident.ask(10) == [1, 1]
@@ -205,8 +205,8 @@ def test_windows_close_though_no_further_trial_is_assigned() -> None:
 
 
 def test_windows_that_close_may_decide() -> None:
-    ident = identifier(max_trials=30, delta=0.05, report_after=29, silence=0.0)
-    trials = ident.ask_trial(29)
+    ident = identifier(max_trials=40, delta=0.05, report_after=39, silence=0.0)
+    trials = ident.ask_trial(39)
     for trial in trials:
         ident.tell(trial, {"a": 3.0, "b": 0.0}[trial.arm])
     ident.end("deadline")
@@ -295,13 +295,13 @@ def test_a_batch_may_go_past_the_end_and_decide_after_it() -> None:
 
 
 def test_looks_are_still_at_multiples() -> None:
-    ident = identifier(max_trials=25, delta=0.05, look_every=20, settle=False)
-    ident.tell_batch([5, 5], [5.0, 0.0])
+    ident = identifier(max_trials=45, delta=0.05, look_every=20, settle=False)
+    ident.tell_batch([15, 15], [15.0, 0.0])
     arms = ident.ask(15)
     ident.tell(arms[:14], [{"a": 2.0, "b": 0.0}[arm] for arm in arms[:14]])
-    assert ident.decided  # on the way, at 20
-    ident = identifier(max_trials=15, delta=0.05, look_every=20)
-    ident.tell(arms := ident.ask(15), [{"a": 3.0, "b": 0.0}[arm] for arm in arms])
+    assert ident.decided  # on the way, at 40
+    ident = identifier(max_trials=39, delta=0.05, look_every=20)
+    ident.tell(arms := ident.ask(39), [{"a": 3.0, "b": 0.0}[arm] for arm in arms])
     assert (ident.stopped, ident.decided, ident.ended_by) == (True, False, "max_trials")
     assert ident.status().confidence > 0.95
     assert ident.status().candidates == ("a",)

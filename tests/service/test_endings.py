@@ -115,17 +115,17 @@ def test_rewards_that_are_out_may_still_decide(client: Local, tmp_path: Path) ->
 
 def test_settling_is_within_the_budget(client: Local, tmp_path: Path) -> None:
     rates = {"kind": "constant", "floor": [0.0, 0.0, 0.8]}
-    at = create(client, sampling="top_two", floors=rates, max_trials=10)
+    at = create(client, sampling="top_two", floors=rates, max_trials=40)
     play(client, at, 100, best=5.0)
     status = read(client, at)
-    assert (status["trials"], status["decided"], status["stopped"], status["ended_by"]) == (10, True, True, "decision")
+    assert (status["trials"], status["decided"], status["stopped"], status["ended_by"]) == (40, True, True, "decision")
     (listed,) = read(client, "/v1/experiments")["experiments"]
     assert (listed["state"], listed["floors_kept"]) == ("decided", None)
     (ended,) = (row for row in log_of(client, at) if row["kind"] == "ended")
     assert json.loads(ended["detail"])["by"] == "max_trials"
     audit = read(client, f"{at}/audit")
     assert audit["verdict"] == "Its shares were guaranteed at the stop, and it had all trials of its budget before."
-    assert "It ends after 10 trials at the latest, with or without a decision." in audit["promise"]["sentences"]
+    assert "It ends after 40 trials at the latest, with or without a decision." in audit["promise"]["sentences"]
     assert differences(tmp_path) == [[]]
 
 
