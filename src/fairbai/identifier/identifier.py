@@ -234,7 +234,7 @@ class Identifier(Oversight):
     def policy(self, trials: int, pending: Numbers | None = None) -> Array:
         """The share of every arm in the next ``trials`` trials, for others to choose by; nothing changes.
 
-        Before the decision these are the probabilities of a rule that draws its arms, and of every other rule the
+        Before the decision these are the probabilities of a rule that draws from a policy, and of every other rule the
         shares of its next choices if no reward came (of about 1,000 choices, where ``trials`` are more). After it,
         the trials that floors still lack come first, and the others keep the floors and go to the answer. If
         ``max_trials`` leaves fewer trials, the policy is for those. Raises RuntimeError if it leaves none, and after
