@@ -67,6 +67,8 @@ RUN_BY = {
     "tests.packaging": "tests/packaging/test_distributions.py: command.main()",
     "tests.packaging.versions": "Makefile: tests.packaging.versions",
     "tests.simulation.test_deadlines": "tests/simulation/test_deadlines.py: def test_main",
+    "tests.truth": "tests/truth/test_truth.py: FINDINGS",
+    "tests.truth.twelve_plans": "tests/truth/test_twelve_plans.py: compared(case)",
     "tests.stopping.test_price_of_variances": "tests/stopping/test_price_of_variances.py: def test_main",
     "venv": "Makefile: -m venv",
     # commands of fairbai
@@ -227,7 +229,8 @@ def test_every_target_is_listed_and_every_recipe_can_be_read() -> None:
 # --- curl -----------------------------------------------------------------------------------------------------
 
 
-FORM = {"name": "shown", "arms": ["green", "blue", "red"], "delta": 0.05, "family": "gaussian", "rates": 0.1}
+GAUSSIAN = {"kind": "gaussian", "variance": 400.0}
+FORM = {"name": "shown", "arms": ["green", "blue", "red"], "delta": 0.05, "family": GAUSSIAN, "floors": 0.1}
 
 
 class Sender:

@@ -285,7 +285,7 @@ import fairbai as fb
 
 rule = fb.stopping.StoppingRule.from_dict("patient")
 assert rule == fb.stopping.Patient() and rule.proved(fb.Gaussian())
-instance = fb.Instance([3.0, 0.0])
+instance = fb.Instance([1.0, 0.0])
 patient, plain = (fb.simulate(instance, 0.1, stopping=one, runs=5) for one in (rule, fb.stopping.PairwiseGaussian()))
 assert patient.proved and not patient.censored.any()
 assert (patient.stopping_time > plain.stopping_time).all()

@@ -30,7 +30,7 @@ import numpy as np
 import fairbai as fb
 from fairbai.compiling.tier import tier
 
-ident = fb.Identifier(3, delta=0.05, family="bernoulli", rates=0.2, seed=1)
+ident = fb.Identifier(3, delta=1e-9, family="bernoulli", floors=0.2, seed=1)
 rng = np.random.default_rng(1)
 def play(trials):
     for _ in range(trials):

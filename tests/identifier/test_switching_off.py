@@ -103,7 +103,7 @@ def test_floors_stay_shares_of_all_trials() -> None:
 
 def test_what_is_spent_on_all_numbers_of_arms_is_at_most_delta() -> None:
     """Rank j first matters with j − 1 arms off, and rank 1 at once: see docs/stopping.md."""
-    ident = fb.Identifier(30, delta=0.05, family="gaussian")
+    ident = fb.Identifier(30, delta=0.05, family=fb.Gaussian(1.0))
     spent = [0.05]
     for arm in range(28):
         ident.switch_off(arm)

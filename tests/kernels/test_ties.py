@@ -180,7 +180,7 @@ def test_ties_that_leave_the_domain(family: str, means: list[float], tolerance: 
 
 def test_limits_and_a_tolerance_together() -> None:
     """Ceilings that bind nothing change nothing."""
-    for family in ("gaussian", "bernoulli"):
+    for family in (fb.Gaussian(1.0), fb.Bernoulli()):
         for asked in ({"tolerance": 0.05}, {"tolerance": "10%", "control": 2}):
             plain = fb.solve(fb.Instance([0.5, 0.45, 0.4], family, 0.1, **asked))
             limited = fb.solve(fb.Instance([0.5, 0.45, 0.4], family, fb.rates.Bounded(0.1, 0.95), **asked))

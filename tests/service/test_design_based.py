@@ -433,7 +433,7 @@ def test_batches_that_come_late_are_no_evidence(client: Local, monkeypatch: pyte
     assert "20 trials in batches wait, the first until " in findings
     clock.forward(121.0)
     audit = client.get(f"{at}/audit").json()
-    assert "nor on what it holds whether a batch comes in time)" in audit["promise"]["sentences"][0]
+    assert "and whether a batch comes in time does not depend on what it holds)" in audit["promise"]["sentences"][0]
     assert "wait" not in " ".join(audit["findings"])
     answer = reported(client, at, form := batch("late", policy, rng, 30))
     assert (answer["accepted"], answer["counted"], answer["counted_at"]) == (30, 0, policy["counted_at"])

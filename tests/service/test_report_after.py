@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import fairbai as fb
@@ -33,15 +34,18 @@ def counts(client: Local, at: str) -> tuple[int, int, int, int, int]:
 
 def test_rewards_are_held_until_their_age(client: Local, tmp_path: Path) -> None:
     at = create(client, report_after=1000.0, silence=0.5)
-    tickets = [ticket["ticket"] for ticket in ask(client, at, 6)]
+    given = ask(client, at, 6)
+    tickets = [ticket["ticket"] for ticket in given]
     assert tell(client, at, {tickets[3]: 1.0, tickets[0]: 2.0})["counted"] == 2
     assert tell(client, at, {tickets[3]: 1.0})["counted"] == 0  # told before
     assert counts(client, at) == (0, 6, 2, 0, 0)
     assert expire(client, time.time()) == 0
     assert expire(client, LATER) == 6
     assert counts(client, at) == (6, 0, 0, 0, 0)
-    means = [arm["mean"] for arm in client.get(at).json()["arms"]]
-    assert means == [(2.0 + 1.0) / 2, 0.5, 0.5]
+    means = {arm["arm"]: arm["mean"] for arm in client.get(at).json()["arms"]}
+    rewards = [2.0, 0.5, 0.5, 1.0, 0.5, 0.5]
+    for label, mean in means.items():
+        assert mean == np.mean([reward for one, reward in zip(given, rewards, strict=True) if one["arm"] == label])
     assert differences(tmp_path) == [[]]
 
 
@@ -64,7 +68,7 @@ def test_late_reward_is_stored_and_not_counted(client: Local, tmp_path: Path) ->
     refused = client.post(f"{at}/tell", json={"rewards": [{"ticket": first["ticket"], "reward": 1.0}]})
     assert refused.status_code == 409
     assert counts(client, at) == (2, 0, 0, 0, 1)
-    assert client.get(at).json()["arms"][0]["mean"] == 0.0
+    assert {arm["mean"] for arm in client.get(at).json()["arms"]} <= {0.0, None}
     assert expire(client, LATER) == 0
     assert differences(tmp_path) == [[]]
 
@@ -76,7 +80,7 @@ def test_reward_between_its_age_and_the_next_sweep_is_late(client: Local, tmp_pa
     assert tell(client, at, {ticket["ticket"]: 5.0})["late"] == 1
     assert expire(client, time.time()) == 1
     assert counts(client, at) == (1, 0, 0, 0, 1)
-    assert client.get(at).json()["arms"][0]["mean"] == 0.0
+    assert {arm["mean"] for arm in client.get(at).json()["arms"]} <= {0.0, None}
     assert differences(tmp_path) == [[]]
 
 

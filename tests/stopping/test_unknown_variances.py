@@ -180,7 +180,7 @@ def test_constant_rewards_are_no_evidence() -> None:
     """Not even where their mean is rounded."""
     ident = fb.Identifier(["a", "b"], 0.1, fb.Gaussian(None))
     for _ in range(100):
-        ident.tell(ident.ask(2), [0.1, 0.3])
+        ident.tell(arms := ident.ask(2), [{"a": 0.1, "b": 0.3}[arm] for arm in arms])
     status = ident.status()
     assert (status.decided, status.recommendation, status.glr) == (False, "b", 0.0)
 

@@ -132,7 +132,7 @@ def test_most_tests_that_can_be_decided_are() -> None:
             undecided += runs.censored[:, 0].tolist()
             assert (runs.correct | runs.censored).all()
         assert len(undecided) >= 80
-        assert np.mean(undecided) <= 0.2
+        assert np.mean(undecided) <= 0.3  # .1 to .26 with four seeds: a standard error is .04
 
 
 @pytest.mark.system
