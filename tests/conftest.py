@@ -35,7 +35,7 @@ def mark_further_cases(items: list[pytest.Item]) -> None:
     """By a hash of their names: the same ones on every worker, and not those of the first parameters only."""
     count: Counter[str] = Counter()
     for item in sorted(items, key=lambda item: zlib.crc32(item.nodeid.encode())):
-        if not any(item.iter_markers("system")) and not any(item.iter_markers("long")):
+        if not any(any(item.iter_markers(one)) for one in ("system", "long", "every_case")):
             test = item.nodeid.partition("[")[0]
             count[test] += 1
             if count[test] > CASES:

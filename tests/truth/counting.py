@@ -113,7 +113,7 @@ def is_misled_by_the_order(seed: int) -> bool:
 def drawn_book(seed: int) -> Book:
     """An experiment with the design-based stop, in memory."""
     stopping = fb.stopping.DesignBased.for_trials(40_000, 0.05, 2).to_dict()
-    form = {"name": "x", "arms": ["worse", "better"], "delta": 0.05, "family": "bernoulli", "rates": 0.3}
+    form = {"name": "x", "arms": ["worse", "better"], "delta": 0.05, "family": "bernoulli", "floors": 0.3}
     form |= {"sampling": None, "stopping": stopping, "settle": False, "seed": seed, "lease": None}
     return new_book({**form, "report_after": WAIT, "silence": 0.0, "sample_ratio": 0.0005})
 
