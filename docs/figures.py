@@ -38,8 +38,8 @@ def trajectory(runs: int) -> Figure:
     """One experiment: the shares of the arms against their floors, and the evidence against the threshold."""
     floors = fb.rates.Constant([0.08, 0.08, 0.08, 0.2])
     means = [0.50, 0.38, 0.30, 0.10]
-    ident = fb.Identifier(4, delta=0.05, family=fb.Bernoulli(), floors=floors, seed=5)
-    rng = np.random.default_rng(5)
+    ident = fb.Identifier(4, delta=0.05, family=fb.Bernoulli(), floors=floors, seed=19)
+    rng = np.random.default_rng(19)
     history = []
     while not ident.stopped:
         arm = ident.ask()
@@ -202,7 +202,7 @@ def deltas(runs: int) -> Figure:
 
 def drift(runs: int) -> Figure:
     """All arms rise, and one is better at every moment: a stop for constant means, and the design-based stop."""
-    means, rise, trials, seed = np.array([0.11, 0.05, 0.05, 0.05]), 0.8, 2000, 1
+    means, rise, trials, seed = np.array([0.11, 0.05, 0.05, 0.05]), 0.8, 2000, 2
     ramp = fb.drifts.Ramp(rise, trials)
     figure, panels = style.panels(style.TWO_COLUMNS, 2.8, columns=2, sharey=True)
     stops = {"Mixture": fb.stopping.Mixture(), "DesignBased": fb.stopping.DesignBased.for_trials(8000, 0.05, 4)}
