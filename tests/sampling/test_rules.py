@@ -95,3 +95,15 @@ def test_base_class_asks_for_choose() -> None:
 
     with pytest.raises(TypeError, match="Forgetful must override choose"):
         fb.Identifier(2, delta=0.1, family=fb.Gaussian(), sampling=Forgetful()).ask()
+
+
+def test_a_rule_that_does_not_draw_says_what_its_proof_needs() -> None:
+    """Two experiments on the same visitors choose in step if neither draws."""
+    alone = "no other experiment runs on the same visitors"
+    for rule, expected in ((FairTopTwo(), False), (LUCB(), True), (fb.sampling.StrictQuota(), True)):
+        ident = fb.Identifier(2, 0.1, "bernoulli", floors=0.2, sampling=rule)
+        assert (alone in ident.status().proved_if) == expected
+        while not ident.decided:
+            arm = ident.ask()
+            ident.tell(arm, float(arm))
+        assert (alone in ident.status().sentence()) == expected
