@@ -202,6 +202,22 @@ def test_trials_that_the_caller_keeps() -> None:
     assert other.to_dict()["trials"] == {"first": other.trials}
 
 
+def test_trials_that_a_restore_has_lost_are_refused() -> None:
+    """The caller keeps two trials; the second was drawn after the snapshot, and its place is drawn anew."""
+    ident = identifier(hold_trials=False)
+    kept = ident.ask_trial()
+    form = json.loads(json.dumps(ident.to_dict()))
+    lost = ident.ask_trial()
+    again = fb.Identifier.from_dict(form)
+    again.procedure.restart_stream(5)
+    drawn = again.ask_trial()
+    again = fb.Identifier.from_dict(json.loads(json.dumps(again.to_dict())), same_draws=True)
+    again.tell(kept, 1.0)
+    with pytest.raises(ValueError, match="trial 1 must be what ask_trial returned, with its tag"):
+        again.tell(lost, 1.0)
+    again.tell(drawn, 1.0)
+
+
 def test_trials_that_the_caller_keeps_badly() -> None:
     ident = identifier(hold_trials=False)
     trial = ident.ask_trial()

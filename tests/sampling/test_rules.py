@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 
+import numpy as np
 import pytest
 
 import fairbai as fb
@@ -95,6 +96,13 @@ def test_base_class_asks_for_choose() -> None:
 
     with pytest.raises(TypeError, match="Forgetful must override choose"):
         fb.Identifier(2, delta=0.1, family=fb.Gaussian(), sampling=Forgetful()).ask()
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.random], ids=lambda rule: str(rule.to_dict()))
+def test_rules_that_draw_do_not_run_in_step(rule: SamplingRule) -> None:
+    """Two seeds, no rewards: 2 arms agree in half of the trials, or a little more where one of them is preferred."""
+    one, other = (fb.Identifier(2, 0.1, "bernoulli", 0.2, sampling=rule, seed=seed).ask(400) for seed in (1, 2))
+    assert 0.3 < np.mean(np.equal(one, other)) < 0.8
 
 
 def test_a_rule_that_does_not_draw_says_what_its_proof_needs() -> None:

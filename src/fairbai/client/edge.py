@@ -12,6 +12,7 @@ import math
 import time
 import uuid
 from collections.abc import Mapping
+from datetime import datetime
 from itertools import accumulate, takewhile
 from typing import Any
 
@@ -92,7 +93,8 @@ class Tally:
 
     Args:
         policy: As ``Client.policy`` returned it.
-        window: How long a unit has time for its reward, in seconds; at most the ``report_after`` of the experiment.
+        window: How long a unit has time for its reward, in seconds. With ``design_based`` it must be shorter than
+            ``report_after``, by the time between two reports at least: what is reported later is no evidence.
         silence: What a unit counts as that has no reward by then.
 
     Quick start::
@@ -108,6 +110,8 @@ class Tally:
     def __init__(self, policy: Mapping[str, Any], window: float, silence: float = 0.0) -> None:
         if not 0.0 < window < math.inf:
             raise ValueError(f"window must be a positive number of seconds, got {window!r}")
+        if window >= (wait := _wait(policy)):
+            raise ValueError(f"window must be shorter than report_after ({wait:g} seconds), got {window!r}")
         self.window, self.silence = float(window), _finite("silence", silence)
         self._policy = policy
         self._open: dict[
@@ -160,6 +164,14 @@ class Tally:
         pulls, sums, squares = ({arm: one[place] for arm, one in counts.items()} for place in range(3))
         form = {"batch": uuid.uuid4().hex, "pulls": pulls, "sums": sums, "squares": squares}
         return {**form, "policy": self._policy["version"], "seed": self._policy["seed"]}
+
+
+def _wait(policy: Mapping[str, Any]) -> float:
+    """How long after the end of a policy its batches count, in seconds; infinite if they count at once."""
+    if "counted_at" not in policy:
+        return math.inf
+    until, counted_at = (datetime.fromisoformat(policy[name]) for name in ("until", "counted_at"))
+    return (counted_at - until).total_seconds()
 
 
 def _now(at: float | None) -> float:

@@ -150,22 +150,36 @@ class DrawnTrials(OpenTrials):
 
 
 class OrderedTrials(DrawnTrials):
-    """Drawn trials of which somebody else keeps the open ones, and tells them in the order of assignment."""
+    """Drawn trials of which somebody else keeps the open ones, and tells them in the order of assignment.
+
+    It remembers from which stream open trials were drawn: those that a restore has lost must not be told.
+    """
 
     def __init__(self, labels: tuple[Any, ...]) -> None:
         super().__init__(None, None, labels)
         self._assigned = 0
+        self._streams: list[tuple[int, int]] = [(0, 0)]  # from which trial on, and which
 
     def copied(self) -> Self:
         """A copy, to go back to if something fails."""
         one = type(self)(self._labels)
         one.first, one._assigned, one.closed = self.first, self._assigned, self.closed
+        one._streams = list(self._streams)
         return one
 
     @property
     def open(self) -> int:
         """Trials that are not counted yet."""
         return self._assigned - self.first
+
+    def restart_stream(self, stream: int) -> None:
+        """From the next trial on, draws come from this stream."""
+        needed = [one for one, after in zip(self._streams, self._streams[1:], strict=False) if after[0] > self.first]
+        self._streams = [*needed, self._streams[-1], (self._assigned, stream)]
+
+    def stream_of(self, trial: int) -> int:
+        """The stream from which a trial was drawn."""
+        return next(stream for first, stream in reversed(self._streams) if first <= trial)
 
     def add(self, arm: int, chance: float | None = None) -> None:
         """Count a new trial."""
@@ -192,12 +206,16 @@ class OrderedTrials(DrawnTrials):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        return {"first": self.first, "closed": True} if self.closed else {"first": self.first}
+        form: dict[str, Any] = {"first": self.first} | ({"closed": True} if self.closed else {})
+        return form if self._streams == [(0, 0)] else {**form, "streams": [list(one) for one in self._streams]}
 
     def restore(self, form: dict[str, Any], family: Family, trials: int) -> None:
         """Continue after so many trials."""
         self.first, self._assigned = whole("first", form["first"], 0, trials), trials
         self.closed = true_or_false("closed", form.get("closed", False))
+        self._streams = [
+            (whole("trial", one, 0), whole("stream", other, 0)) for one, other in form.get("streams", [(0, 0)])
+        ]
 
 
 def checked_open_trials(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fairbai.experiment.decision import Decision
 from fairbai.experiment.declared_variance import least_rewards
 from fairbai.experiment.doubts import LEVEL, RATIO_LEVEL, Doubts
-from fairbai.experiment.drawn_trials import DrawnTrials
+from fairbai.experiment.drawn_trials import DrawnTrials, OrderedTrials
 from fairbai.experiment.experiment import Evidence, Experiment
 from fairbai.experiment.lack_of_fit import is_time_to_look
 from fairbai.experiment.open_trials import OpenTrials
@@ -246,12 +246,20 @@ class Procedure:
 
     @property
     def waits_for(self) -> int:
-        """The same while a decision waits for these rewards: the evidence is enough."""
+        """How many rewards a decision still waits for although the evidence is enough; 0 if it does not."""
         if self.untested == 0 or (self.remaining or self.experiment).exact_evidence()[0] < self._level:
             return 0
         return self.untested
 
     # --- interventions --------------------------------------------------------------------------------------------
+
+    def restart_stream(self, stream: int) -> None:
+        """Draw the arms of further trials from this stream."""
+        self.experiment.restart_stream(stream)
+        if self.remaining is not None:
+            self.remaining.restart_stream(stream)
+        if isinstance(self.open_trials, OrderedTrials):
+            self.open_trials.restart_stream(stream)
 
     def switch_off(self, arm: int) -> None:
         """Assign no further trials to an arm; the answer is then the best of the others, which keep their floors."""

@@ -85,6 +85,10 @@ class Remaining:
         self._whole.policy[:] = self.spread(self._part.policy)
         return int(self.kept[place])
 
+    def restart_stream(self, stream: int) -> None:
+        """As ``Experiment.restart_stream``."""
+        self._part.restart_stream(stream)
+
     def reconsider(self, level: float) -> Evidence:
         """As ``Experiment.reconsider``."""
         found = self.load().reconsider(level)
@@ -110,8 +114,8 @@ class Remaining:
 def spent_on(off: int) -> int:
     """By what delta is divided once so many arms are off, at least one.
 
-    The sum over all numbers of arms is one half, so that decisions after arms are switched off, however many and
-    whatever the reasons, are wrong with probability at most delta: docs/stopping.md, "Arms that are switched off".
+    Decisions after arms are switched off, however many and whatever the reasons, are then wrong with probability at
+    most 3/4 delta, and at most 3/2 delta with those before: docs/stopping.md, "Arms that are switched off".
     """
     return 2 * off * (off + 1)
 

@@ -196,7 +196,8 @@ class Identifier(Oversight):
         arm = self.procedure.assign(available)
         chance = None if decided else self._experiment.drawn_with(arm)
         kept = isinstance(self.procedure.open_trials, OrderedTrials)  # by the caller
-        return Trial(number, self.arms[arm], chance, tag_of(self.seed, number, arm, chance) if kept else None)
+        tag = tag_of(self.seed, self._experiment.run, number, arm, chance) if kept else None
+        return Trial(number, self.arms[arm], chance, tag)
 
     def _check_running(self) -> None:
         if not self.procedure.assigns:
@@ -312,5 +313,5 @@ class Identifier(Oversight):
         """
         identifier = snapshot.read(cls, form, rates, sampling)
         if not same_draws:
-            identifier.procedure.experiment.restart_stream(drawn_seed())
+            identifier.procedure.restart_stream(drawn_seed())
         return identifier

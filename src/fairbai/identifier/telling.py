@@ -57,7 +57,7 @@ def check_kept(procedure: Procedure, opened: OrderedTrials, seed: int, told: lis
     for one, arm in zip(told, arms, strict=True):
         if one.probability is None and procedure.decision is None:
             raise ValueError(f"trial {one.number} must have the probability with which it was drawn, got None")
-        if one.tag != tag_of(seed, one.number, arm, one.probability):
+        if one.tag != tag_of(seed, opened.stream_of(one.number), one.number, arm, one.probability):
             drawn = f"arm {one.arm!r} with probability {one.probability!r} and tag {one.tag!r}"
             raise ValueError(f"trial {one.number} must be what ask_trial returned, with its tag, got {drawn}")
 

@@ -28,10 +28,10 @@ class Trial:
         whole("number", self.number, 0)
 
 
-def tag_of(seed: int, number: int, arm: int, probability: float | None) -> str:
-    """The tag of a trial of an experiment with this seed; ``arm`` is the number of the arm.
+def tag_of(seed: int, stream: int, number: int, arm: int, probability: float | None) -> str:
+    """The tag of a trial that was drawn from this stream of the seed; ``arm`` is the number of the arm.
 
     It makes a mistake in what the caller keeps impossible. It is no secret to whoever knows the seed.
     """
-    text = f"{seed} {number} {arm} {probability!r}"
+    text = f"{seed} {stream} {number} {arm} {probability!r}"
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

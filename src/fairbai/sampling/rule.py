@@ -48,7 +48,7 @@ class SamplingRule(Configured):
         random: Whether the choice depends on the random number. If not, the rewards alone determine the arms, and an
             answer is proved only where no other experiment runs on the same visitors.
         draws: Whether every arm is drawn from a policy, so that its probability is known; ``start`` may delay this.
-        tracks: Whether the rule pulls the arm that is furthest below the sum of its policies so far.
+        tracks: Whether the rule takes an arm that is below the sum of its policies: the furthest, or one drawn.
         solves: Whether it solves the allocation problem after each reward.
         skips_arms: Whether ``ask`` may say that some arms are not available.
         takes_limits: Whether it can be used with ceilings and groups; a rule that keeps floors only refuses them.

@@ -11,7 +11,7 @@ from fairbai.kernels.jit import kernel
 from fairbai.kernels.rates import CONSTANT, fill_floors, spare_share
 from fairbai.kernels.sampling.earning import earn
 from fairbai.kernels.sampling.lucb import lucb
-from fairbai.kernels.sampling.policies import draw_arm, fill_policy, track
+from fairbai.kernels.sampling.policies import draw_arm, draw_fewest_useful, fill_policy, track
 from fairbai.kernels.sampling.posterior import update_shares
 from fairbai.kernels.sampling.rules import (
     DIRECT,
@@ -77,8 +77,10 @@ def _chosen(config, state, scalars, policy, workspace, uniform):
         return arm
     elif rule == FAIR_TOP_TWO:
         arm = fair_top_two(config, state, scalars, policy, uniform)
-    elif rule in (DIRECT, TOP_TWO, LUCB) and scalars[UNSEEN] > 0.0:
+    elif rule in (DIRECT, LUCB) and scalars[UNSEEN] > 0.0:
         arm = fewest_useful(state)
+    elif rule == TOP_TWO and scalars[UNSEEN] > 0.0:
+        arm = draw_fewest_useful(state, uniform)
     elif rule == DIRECT:
         arm = _direct(state, scalars)
     elif rule == TOP_TWO:

@@ -214,7 +214,7 @@ class Restore(Operation[None]):
     def act(self, unit: UnitOfWork) -> None:
         """From now on bare numbers are no tickets any more: they may be those of the lost history."""
         unit.restores += 1
-        unit.book.identifier.procedure.experiment.restart_stream(self.stream)
+        unit.book.identifier.procedure.restart_stream(self.stream)
         unit.log("restored", {"restores": unit.restores, "stream": self.stream})
 
 

@@ -18,10 +18,11 @@ from fairbai.service.domain.promises import Promises
 from fairbai.service.domain.status_answers import Doubt
 from fairbai.service.domain.waiting import Queue
 
-REVISION = 3
+REVISION = 4
 """Of how arms are chosen and evidence is computed, and of what is kept. Logs of an earlier revision do not replay:
-revision 2 did not keep how sure it was, and revision 1 kept waiting for expired tickets, and had a mixture without
-alpha, to which ties beyond the estimates were no evidence."""
+default rules of revision 3 did not draw, and its decisions did not wait for a declared variance; revision 2 did not
+keep how sure it was, and revision 1 kept waiting for expired tickets, and had a mixture without alpha, to which ties
+beyond the estimates were no evidence."""
 
 
 class Stage(NamedTuple):

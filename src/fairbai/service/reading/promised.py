@@ -16,11 +16,14 @@ FINISHED = {
     "max_trials": "stopped at the end of its budget",
 }
 
+BATCHES = "which units are in a batch, and which batch comes next, does not depend on rewards"
+
 
 def promised(status: Status, book: Book) -> list[str]:
     """What was guaranteed of an experiment."""
     promises, floors = book.promises, [arm["floor"] for arm in status["arms"]]
-    sentences = [_promised_error(status, book), *_restrictions(status), *_times(status), *_limits(status)]
+    error = [_promised_error(status, book), *_chance(status, book)]
+    sentences = [*error, *_restrictions(status), *_times(status), *_limits(status)]
     if promises.none:
         return [*sentences, "No shares were guaranteed."]
     if promises.on_every_path:
@@ -106,15 +109,25 @@ def _promised_error(status: Status, book: Book) -> str:
     if not status["proved"]:
         return f"{error} (a heuristic target, not proved)."
     experiment = book.identifier.procedure.experiment
-    in_time = "whether a batch comes in time does not depend on what it holds" if book.promises.batched else ""
-    conditions = proved_if(experiment.declared, "estimand" in status, experiment.sampling.condition, in_time)
-    if "estimand" not in status:
+    drawn, batches = experiment.stopping.drift_proof, ""
+    if book.promises.batched:
+        batches = "whether a batch comes in time does not depend on what it holds" if drawn else BATCHES
+    conditions = proved_if(experiment.declared, drawn, experiment.sampling.condition, batches)
+    if not drawn:
         return f"{error} (proved if {conditions})."
     best = "largest" if status["goal"] == "max" else "smallest"
     return (
         f"{error} (proved, however the rewards change over time, if {conditions}). It is about {status['estimand']}: "
         f"the arm with the {best} of these averages is best."
     )
+
+
+def _chance(status: Status, book: Book) -> list[str]:
+    """What else the proof needs: that nothing knows the draws, and that no reward decides when it is told."""
+    if not status["proved"] or book.undecided_for_good or doubts_at_decision(status):
+        return []
+    told = "" if book.report_after is not None else ", and which reward is told next not on rewards that are not told"
+    return [f"This needs, too, that who comes next does not depend on draws to come{told}."]
 
 
 def _wrong(book: Book) -> str:

@@ -77,6 +77,8 @@ export class Tally {
 
   constructor(policy, window, silence = 0) {
     if (!(finite("window", window) > 0)) throw new RangeError("window must be a positive number of seconds");
+    const wait = (Date.parse(policy.counted_at) - Date.parse(policy.until)) / 1000; // NaN where batches count at once
+    if (window >= wait) throw new RangeError(`window must be shorter than report_after (${wait} seconds)`);
     Object.assign(this, { policy, window, silence: finite("silence", silence) });
   }
 
