@@ -171,7 +171,7 @@ def test_counts_of_revision_2_are_compared_however_rewards_are_counted(
     tell(client, at, {one["ticket"]: 1.0 for one in ask(client, at, 5)})
     connection = sqlite3.connect(tmp_path / "test.db")
     with connection:
-        earlier = "replace(replace(state, '\"revision\":3', '\"revision\":2'), '\"standing\":', '\"unknown\":')"
+        earlier = "replace(replace(state, '\"revision\":4', '\"revision\":2'), '\"standing\":', '\"unknown\":')"
         connection.execute(f"UPDATE experiments SET state = json_remove({earlier}, '$.digest'), confidence = NULL")
     with opened(address(tmp_path)) as database:
         assert verify.earlier_experiments(database) == [at.rsplit("/", 1)[1]]
