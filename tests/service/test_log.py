@@ -76,13 +76,16 @@ def test_what_was_allowed_replays_under_smaller_limits(
     assert differences(tmp_path) == [[]]
 
 
+OTHER = "(json_extract(data, '$.arms[0]') + 1) % 3"  # another arm than the first that was given out
+
+
 @pytest.mark.parametrize(
     ("change", "found"),
     [
         ("UPDATE experiments SET state = replace(state, '\"late\":2', '\"late\":1')", "state is"),
         ("UPDATE tickets SET reward = reward + 1 WHERE number = 3", "ticket 3 is"),
         ("DELETE FROM tickets WHERE number = 3", "there are"),
-        ("UPDATE events SET data = replace(data, '\"arms\":[0', '\"arms\":[1') WHERE sequence = 2", "event 2: data"),
+        (f"UPDATE events SET data = json_set(data, '$.arms[0]', {OTHER}) WHERE sequence = 2", "event 2: data"),
         ("DELETE FROM events WHERE sequence = 5", "event"),
         ("UPDATE experiments SET observed = observed + 1", "observed is"),
         ("DELETE FROM history WHERE trials < 9", "points of the history"),
