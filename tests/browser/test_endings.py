@@ -27,12 +27,12 @@ def test_the_page_says_how_sure_it_is(site: Site) -> None:
     visitor = site.visitor()
     page = visitor.open(f"/experiments/{experiment}")
     expect(page.locator("#sentence")).to_have_text("No trials yet.")
-    play(site.client, experiment, ARMS, random.Random(1), most=60)
+    play(site.client, experiment, ARMS, random.Random(1), most=120)
     said = re.compile(r"If you stop now: “b”, \d+(\.\d)?\s% sure; .+ still in the race\.")
     expect(page.locator("#sentence")).to_have_text(said)
-    expect(page.locator("#more")).to_contain_text("No decision yet after 60 trials")
+    expect(page.locator("#more")).to_contain_text("No decision yet after 120 trials")
     expect(page.locator("#started")).to_contain_text("of 5,000 trials")
-    expect(page.locator("#budget-spent")).to_have_js_property("value", 60 / 5000)
+    expect(page.locator("#budget-spent")).to_have_js_property("value", 120 / 5000)
     expect(page.locator("#time-left")).to_have_text("2 days")
     expect(page.locator("#target")).to_contain_text("in “b” if you stop now, target 99.9")
     expect(page.locator("#question")).to_be_hidden()
@@ -50,7 +50,7 @@ def test_the_page_follows_to_the_deadline(site: Site) -> None:
         name, soon = f"ends by itself {number}", datetime.now(UTC) + timedelta(seconds=seconds)
         experiment = begin(site, name, deadline=soon, lease=5.0)
         try:
-            play(site.client, experiment, ARMS, random.Random(1), most=60)
+            play(site.client, experiment, ARMS, random.Random(1), most=120)
             site.client.ask(experiment)
         except ExperimentOverError:
             continue

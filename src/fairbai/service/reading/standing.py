@@ -1,5 +1,6 @@
 """How sure an experiment is, now or when it ended, and what was asked of it."""
 
+from dataclasses import replace
 from typing import Any, cast
 
 from fairbai.identifier import Status
@@ -38,7 +39,8 @@ def candidates_of(book: Book, now: Status) -> list[str] | None:
 def standing_sentence(book: Book, now: Status) -> str:
     """What one has if one stops now, or stopped with."""
     if book.final is None or book.final.decided:
-        return now.sentence(lambda arm: quoted(book.labels[cast(int, arm)]))
+        labelled = replace(now, doubts=book.identifier.procedure.doubts.listed(book.labels, quote=quoted))
+        return labelled.sentence(lambda arm: quoted(book.labels[cast(int, arm)]))
     return f"{ENDS[book.final.ended_by]} {_guess(book, book.final, now)}"
 
 
