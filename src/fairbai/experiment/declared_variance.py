@@ -20,7 +20,7 @@ from fairbai.problems.families import Family
 from fairbai.problems.linear import Linear
 from fairbai.stopping import StoppingRule
 
-ERROR = 4.0  # the true variance over the declared one, that a decision waits for the test to see
+VARIANCE_RATIO = 4.0  # the true variance over the declared one, that a decision waits for the test to see
 POWER = 0.95  # with this probability
 STEPS = 60  # of a bisection
 
@@ -58,4 +58,4 @@ def _power(rewards: int, parameters: int, level: float) -> float:
     for _ in range(STEPS):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if gaussian_evidence(float(rewards), middle) < wanted else (low, middle)
-    return float(chdtrc(rewards - parameters, high / ERROR))
+    return float(chdtrc(rewards - parameters, high / VARIANCE_RATIO))

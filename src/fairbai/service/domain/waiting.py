@@ -13,7 +13,8 @@ import numpy as np
 
 from fairbai.identifier.batches import Counts
 
-FEWEST, MOST, NUMBERS = 10, 100, 1_000  # of policies that have batches which wait, and of arms in all of these
+MIN_POLICIES, MAX_POLICIES = 10, 100  # that have batches which wait
+MAX_ENTRIES = 1_000  # of arms in all of these
 
 
 @dataclass
@@ -33,7 +34,7 @@ class Waiting:
 
 def least_epoch(wait: float, arms: int) -> float:
     """How long an epoch is at least, so that few policies have batches that wait: they are written with every state."""
-    return wait / max(FEWEST, min(MOST, NUMBERS // arms))
+    return wait / max(MIN_POLICIES, min(MAX_POLICIES, MAX_ENTRIES // arms))
 
 
 class Queue:
