@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import importlib
 import io
 import logging
 import re
@@ -173,6 +174,19 @@ def test_pages_whose_code_needs_an_extra_say_so_at_their_top(extra: str) -> None
         if any(re.search(NEEDS[extra], text) for text in code):
             top = page.read_text(encoding="utf-8").partition("```")[0]
             assert f"`{extra}`" in top, f"{page.name} needs the extra {extra}"
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    "package", sorted(path.parent.name for path in (ROOT / "src" / "fairbai").glob("*/__init__.py"))
+)
+def test_examples_of_docstrings(package: str) -> None:
+    """Those with prompts; of a quick start, which needs a server, other tests run the calls."""
+    for path in sorted((ROOT / "src" / "fairbai" / package).rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
+        if "migrations" not in name:
+            report = doctest.testmod(importlib.import_module(name))
+            assert not report.failed, name
 
 
 @pages

@@ -40,7 +40,7 @@ def rewards_to_see(parameters: int, level: float) -> int:
 
     Example:
         >>> [rewards_to_see(arms, 0.001) for arms in (2, 10, 100)]
-        [36, 50, 200]
+        [36, 50, 196]
     """
     low, high = parameters, 2 * parameters + 32
     while _power(high, parameters, level) < POWER:

@@ -41,7 +41,7 @@ def trials_until_stop(instance: Instance, stopping: StoppingRule, delta: float) 
         >>> import fairbai as fb
         >>> instance = fb.Instance([0.12, 0.1], fb.Bernoulli())
         >>> round(trials_until_stop(instance, fb.stopping.Heuristic(), delta=0.05), -2)
-        10400.0
+        10200.0
     """
     return Forecast(instance, stopping, delta).expected(instance, solve(instance))
 

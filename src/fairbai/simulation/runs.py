@@ -169,7 +169,7 @@ class Runs:
             >>> runs = fb.simulate(fb.Instance([0.4, 0.0]), 1e-9, runs=200, seed=1, maximum_rounds=100)
             >>> table = runs.calibration(bins=[0.0, 0.5, 0.9, 1.0])
             >>> [row.runs for row in table.rows], table.overconfident
-            ([56, 67, 77], False)
+            ([51, 70, 79], False)
         """
         column = int(np.argmin(self.deltas)) if delta is None else self.deltas.index(delta)
         stated = self._known("confidence", self.confidence)[:, column]
