@@ -31,7 +31,7 @@ class Carrier:
 
     def schedule(self, policy: dict[str, Any]) -> Tally:
         """One period: whose slot it is follows from the policy and the number of the slot, so all UEs know it, too."""
-        tally = Tally(policy, window=1)  # the clock of a carrier counts slots, and a packet is decoded in its own
+        tally = Tally(policy, window=0.25)  # a carrier counts time in slots, and a packet is decoded in its own
         for _ in range(SLOTS):
             self.slot += 1
             slot = f"carrier {self.number}, slot {self.slot}"

@@ -197,3 +197,11 @@ def test_node_assigns_the_same_arms(tmp_path: Path) -> None:
     tally = Tally(one, 10.0, 0.25)
     assert [without_name(answer) for answer in found["told"]] == played(tally)
     assert found["open"] == tally.open == 1
+
+
+def test_a_window_that_cannot_count_in_time_is_refused() -> None:
+    """Batches of a policy count a minute after its end; units of its last moment need time for their report."""
+    timed = {**policy({"x": 1.0}), "until": "2026-05-01T10:00:00Z", "counted_at": "2026-05-01T10:01:00Z"}
+    with pytest.raises(ValueError, match=r"window must be shorter than report_after \(60 seconds\), got 60"):
+        Tally(timed, 60)
+    assert Tally(timed, 59).window == 59.0

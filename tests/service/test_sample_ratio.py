@@ -54,7 +54,7 @@ def follow(client: Local, clock: Clock, at: str, units: range, lost: int = 0) ->
     Then let time pass until they are counted.
     """
     policy: dict[str, Any] = client.get(f"{at}/policy").json()
-    tally = Tally(policy, WINDOW)
+    tally = Tally(policy, WINDOW / 2)
     for unit in units:
         name = f"user-{unit}"
         if not lost or unit % lost or assign(policy, name) == "a":
