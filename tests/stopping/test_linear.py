@@ -152,8 +152,8 @@ ENDS = np.array([[1.0], [-1.0]])  # one parameter, of which the two arms have op
 @pytest.mark.parametrize(
     ("features", "theta", "kappa", "sampling", "runs", "rounds", "share"),
     [
-        (ENDS, [0.0], 2.0, None, 4_000, 300, 0.04),
-        (ENDS, [0.0], 2.0, "uniform_fair", 6_000, 600, 0.05),
+        (ENDS, [0.0], 2.0, None, 4_000, 300, 0.03),
+        (ENDS, [0.0], 2.0, "uniform_fair", 6_000, 600, 0.03),
         (ENDS, [0.1], None, "uniform_fair", 4_000, 1_000, 0.5),
         (FEATURES, [0.0, 0.2, -0.2], 100.0, None, 2_500, 1_500, 0.4),
         (FEATURES, [0.0, 0.0, -0.5], 20.0, "uniform_fair", 2_000, 600, 0.003),
@@ -167,7 +167,8 @@ def test_it_errs_no_more_often_than_delta_in_20_000_runs_together(
     """Where arms tie for the best, an answer counts as wrong whichever of them it is.
 
     At least the given share decides, so that there is something to test. With one parameter the proof loses nothing but
-    what the last trial before the stop and the end of the run do: errors are six tenths of delta.
+    what the last trial before the stop and the end of the run do, and the answers that were not given while the decision
+    waited for the declared variance: errors are a third of delta.
     """
     instance, stopping = fb.Instance(features @ theta, fb.Linear(features), 0.05), fb.stopping.LinearMixture(kappa)
     found = fb.simulate(instance, 0.1, sampling, stopping, runs=runs, seed=5, maximum_rounds=rounds)
