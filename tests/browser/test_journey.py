@@ -36,8 +36,8 @@ def test_from_the_plan_to_the_report(site: Site, tmp_path: Path) -> None:
     expect(page.locator("#live")).to_have_text("Live")
     expect(page.locator("#trials")).to_have_text("0")
     rates, rng = {"A": 0.1, "B": 0.1, "C": 0.9}, random.Random(1)
-    play(site.client, experiment, rates, rng, most=12)
-    expect(page.locator("#trials")).to_have_text("12")  # nobody has reloaded the page
+    play(site.client, experiment, rates, rng, most=30)  # so many that every arm is drawn
+    expect(page.locator("#trials")).to_have_text("30")  # nobody has reloaded the page
     expect(page.locator("#arms tr")).to_have_count(3)
     for chart in ("shares", "means", "evidence", "trials-chart"):
         expect(page.locator(f"#{chart} .main-svg").first).to_be_visible()
