@@ -167,7 +167,7 @@ def test_it_errs_no_more_often_than_delta_in_20_000_runs_together(
     """Where arms tie for the best, an answer counts as wrong whichever of them it is.
 
     At least the given share decides, so that there is something to test. With one parameter the proof loses nothing but
-    what the last trial before the stop and the end of the run do, and the answers that were not given while the decision
+    what the last trial before the stop and the end of the run do, and the answers that were not given while decisions
     waited for the declared variance: errors are a third of delta.
     """
     instance, stopping = fb.Instance(features @ theta, fb.Linear(features), 0.05), fb.stopping.LinearMixture(kappa)
