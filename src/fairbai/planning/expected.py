@@ -102,6 +102,7 @@ class Forecast:
         """What the rule makes of rewards without noise, after ``trials`` that bring 1 / ``time`` each."""
         pair = self._pair
         counts = self._shares * (trials * (self._free.characteristic_time / time))
+        counts = counts / min(1.0, counts.sum())  # one reward at least: of less, scores are not defined
         pair.state[rows.ASSIGNED] = pair.state[rows.OBSERVED] = counts
         pair.state[rows.SUM] = counts * self._means
         pair.state[rows.SQUARES] = counts * self._variances  # which is read only if variances are unknown
